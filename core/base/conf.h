@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* Configuration read by tables: each key of each format is one row, so that the loaders, the
+ * messages and the published schemas can't disagree. An unknown key, a wrong type or a missing
+ * required key is an error with its place, and a likely spelling where there is one. */
+#ifndef HCP_BASE_CONF_H
+#define HCP_BASE_CONF_H
+
+#include "base/yaml.h"
+
+#include <stdint.h>
+
+enum conf_type {
+	CONF_NODE = 0,    /* const struct yaml_node *: anything; the caller reads it */
+	CONF_MAP,         /* const struct yaml_node *, a mapping */
+	CONF_LIST,        /* const struct yaml_node *, a sequence */
+	CONF_STRING,      /* const char * */
+	CONF_BOOL,        /* enum conf_bool */
+	CONF_INT,         /* int64_t, not negative */
+	CONF_DURATION,    /* int64_t, milliseconds, more than 0 */
+	CONF_SIZE,        /* int64_t, bytes, more than 0 */
+	CONF_STRINGS,     /* struct conf_strings: a list of strings */
+	CONF_ONE_OR_MORE, /* struct conf_strings: a string or a list of at least one */
+	CONF_ENV,         /* struct conf_env: a mapping of strings to strings */
+	CONF_ENUM,        /* int: 1 + index into `names` (0: not given) */
+	CONF_TABLE        /* a struct at `offset`, read by `sub` */
+};
+enum conf_bool { CONF_UNSET = 0, CONF_FALSE, CONF_TRUE };
+
+struct conf_strings {
+	size_t count;
+	const char **items;
+	bool given; /* an empty list that was written differs from none */
+	int line, column;
+};
+struct conf_env {
+	size_t count;
+	const char **names, **values;
+	int line, column;
+};
+
+struct conf_table;
+struct conf_field {
+	const char *key;
+	enum conf_type type;
+	size_t offset;
+	bool required;
+	const char *const *names;     /* CONF_ENUM: NULL-terminated */
+	const struct conf_table *sub; /* CONF_TABLE */
+	/* Judges a string (each one of a list): NULL, or what it must be ("must be a name"). */
+	const char *(*check)(const char *text);
+	const char *doc; /* one line, for the published schema */
+};
+struct conf_table {
+	const char *what; /* "a command", for messages */
+	const struct conf_field *fields;
+	size_t count;
+};
+
+struct conf_ctx {
+	struct arena *arena;
+	const char *file;
+};
+/* Fills *out (offsets of the table). Keys that aren't written leave their members as they were.
+ */
+int conf_read(const struct conf_ctx *c, const struct yaml_node *map,
+	      const struct conf_table *table, void *out, struct hcp_err *err) HCP_MUST_CHECK;
+/* One value by one row's rules; out is what the row's offset counts from. */
+int conf_value(const struct conf_ctx *c, const struct yaml_node *node,
+	       const struct conf_field *f, void *out, struct hcp_err *err) HCP_MUST_CHECK;
+/* hcp_fail_at with the node's place. */
+int conf_fail(const struct conf_ctx *c, const struct yaml_node *at, struct hcp_err *err,
+	      const char *fmt, ...) HCP_PRINTF(4, 5) __attribute__((cold));
+
+#endif
