@@ -27,7 +27,7 @@ static int write_locked(struct audit *a, const struct buf *body, struct written 
 		w->log = store_log_ref(a);
 		return 0;
 	case AUDIT_SYNC_OS:
-		return place_forward(a, &w->head, err);
+		return store_write_head(a, &w->head, false, err);
 	}
 	return hcp_fail(err, HCP_E_INVALID, "a way to sync that isn't known");
 }
@@ -44,9 +44,7 @@ static int make_durable(struct audit *a, struct written *w, struct hcp_err *err)
 	store_log_put(w->log);
 	if (rc < 0 || store_lock(a, &hold, err) < 0)
 		return -1;
-	rc = place_forward(a, &w->head, err);
-	store_unlock(a, &hold);
-	return rc;
+	return store_unlock(a, &hold, place_forward(a, &w->head, err));
 }
 
 int audit_append(struct audit *a, const struct audit_record *r, struct hcp_err *err)
@@ -54,11 +52,10 @@ int audit_append(struct audit *a, const struct audit_record *r, struct hcp_err *
 	struct written w = {0};
 	AUTO_BUF body = {0};
 	struct store_hold hold;
-	int rc;
 
 	if (record_body(r, a->args, &body, err) < 0 || store_lock(a, &hold, err) < 0)
 		return -1;
-	rc = write_locked(a, &body, &w, err);
-	store_unlock(a, &hold);
-	return rc < 0 ? -1 : make_durable(a, &w, err);
+	if (store_unlock(a, &hold, write_locked(a, &body, &w, err)) < 0)
+		return -1;
+	return make_durable(a, &w, err);
 }

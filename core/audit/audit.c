@@ -92,12 +92,11 @@ int audit_open(struct root *root, const struct settings *set, struct audit **out
 	if (!a)
 		return hcp_fail_nomem(err);
 	a->dir = a->lock.fd = a->head.fd = -1;
-	a->pid = getpid();
 	a->sync = set->audit_sync;
 	a->args = set->audit_args;
-	if (pthread_mutex_init(&a->mutex, NULL) != 0) {
+	if (store_lock_init(a, err) < 0) {
 		free(a);
-		return hcp_fail_nomem(err);
+		return -1;
 	}
 	rc = set->audit_path ? open_given(a, set->audit_path, err) : open_default(a, root, err);
 	if (rc < 0) {
@@ -113,7 +112,7 @@ void audit_close(struct audit *a)
 	if (!a)
 		return;
 	store_close(a);
-	pthread_mutex_destroy(&a->mutex);
+	store_lock_free(a);
 	free(a->shown);
 	free(a);
 }

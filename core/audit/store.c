@@ -13,18 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
-
-int64_t store_now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 static int judge(const struct audit *a, const char *name, const struct stat *st,
 		 struct hcp_err *err)
@@ -90,7 +80,7 @@ int store_open(const struct audit *a, const char *name, int flags, int *out,
 	return 0;
 }
 
-static bool is_named(const struct audit *a, const char *name, const struct store_file *f)
+bool store_is_named(const struct audit *a, const char *name, const struct store_file *f)
 {
 	struct stat st;
 
@@ -98,14 +88,12 @@ static bool is_named(const struct audit *a, const char *name, const struct store
 	       st.st_ino == f->ino && st.st_dev == f->dev;
 }
 
-/* Opens it again where the name means another file by now, or none was open. ENOENT as
- * store_open. */
-static int open_named(const struct audit *a, const char *name, int flags, struct store_file *f,
-		      struct hcp_err *err)
+int store_reopen(const struct audit *a, const char *name, int flags, struct store_file *f,
+		 struct hcp_err *err)
 {
 	struct stat st;
 
-	if (is_named(a, name, f))
+	if (store_is_named(a, name, f))
 		return 0;
 	fd_close(&f->fd);
 	if (store_open(a, name, flags, &f->fd, err) < 0)
@@ -117,114 +105,6 @@ static int open_named(const struct audit *a, const char *name, int flags, struct
 	f->dev = st.st_dev;
 	f->ino = st.st_ino;
 	return 0;
-}
-
-static void nap(unsigned tries)
-{
-	long us = 10L << (tries < 6 ? tries : 6);
-	struct timespec ts = {0, us * 1000};
-
-	nanosleep(&ts, NULL);
-}
-
-/* flock has no time-out. A lock file that somebody tidied away excludes nobody any more, so
- * what was locked must be what the name means afterwards. */
-static int take_flock(struct audit *a, int64_t deadline_ms, struct hcp_err *err)
-{
-	for (unsigned tries = 0;; tries++) {
-		if (a->lock.fd < 0 &&
-		    open_named(a, a->lock_name, O_RDWR | O_CREAT, &a->lock, err) < 0)
-			return -1;
-		if (flock(a->lock.fd, LOCK_EX | LOCK_NB) < 0) {
-			if (errno != EWOULDBLOCK)
-				return hcp_fail_errno(err, "%s/%s: flock", a->shown,
-						      a->lock_name);
-		} else if (is_named(a, a->lock_name, &a->lock)) {
-			return 0;
-		} else {
-			fd_close(&a->lock.fd);
-		}
-		if (store_now_ms() >= deadline_ms)
-			return hcp_fail(err, HCP_E_TIMEOUT, "%s/%s is held for over %d s",
-					a->shown, a->lock_name, STORE_LOCK_MS / 1000);
-		nap(tries);
-	}
-}
-
-static int take_mutex(struct audit *a, int64_t deadline_ms, struct hcp_err *err)
-{
-	struct timespec ts = {deadline_ms / 1000, deadline_ms % 1000 * 1000000};
-	int rc = pthread_mutex_clocklock(&a->mutex, CLOCK_MONOTONIC, &ts);
-
-	if (rc == 0)
-		return 0;
-	if (rc == ETIMEDOUT)
-		return hcp_fail(err, HCP_E_TIMEOUT,
-				"%s is held by another thread for over %d s", a->log_name,
-				STORE_LOCK_MS / 1000);
-	errno = rc;
-	return hcp_fail_errno(err, "mutex");
-}
-
-static void block_xfsz(struct store_hold *h)
-{
-	sigset_t xfsz, pending;
-
-	sigemptyset(&xfsz);
-	sigaddset(&xfsz, SIGXFSZ);
-	pthread_sigmask(SIG_BLOCK, &xfsz, &h->mask);
-	/* only a signal that was blocked before can have been waiting */
-	h->xfsz_pending = sigismember(&h->mask, SIGXFSZ) == 1 && sigpending(&pending) == 0 &&
-			  sigismember(&pending, SIGXFSZ) == 1;
-}
-
-static void unblock_xfsz(const struct store_hold *h)
-{
-	const struct timespec at_once = {0, 0};
-	sigset_t xfsz;
-
-	sigemptyset(&xfsz);
-	sigaddset(&xfsz, SIGXFSZ);
-	if (!h->xfsz_pending)
-		while (sigtimedwait(&xfsz, NULL, &at_once) < 0 && errno == EINTR)
-			;
-	pthread_sigmask(SIG_SETMASK, &h->mask, NULL);
-}
-
-/* A child forked by the host shares our descriptions, and with them the lock: it would be
- * inside together with its parent. Closing them takes nothing from the parent. */
-static void after_fork(struct audit *a)
-{
-	if (a->pid == getpid())
-		return;
-	fd_close(&a->lock.fd);
-	a->pid = getpid();
-}
-
-int store_lock(struct audit *a, struct store_hold *h, struct hcp_err *err)
-{
-	int64_t deadline_ms = store_now_ms() + STORE_LOCK_MS;
-
-	if (take_mutex(a, deadline_ms, err) < 0)
-		return -1;
-	after_fork(a);
-	block_xfsz(h);
-	if (take_flock(a, deadline_ms, err) == 0)
-		return 0;
-	unblock_xfsz(h);
-	pthread_mutex_unlock(&a->mutex);
-	return -1;
-}
-
-void store_unlock(struct audit *a, const struct store_hold *h)
-{
-	int saved = errno;
-
-	if (a->lock.fd >= 0)
-		flock(a->lock.fd, LOCK_UN);
-	unblock_xfsz(h);
-	pthread_mutex_unlock(&a->mutex);
-	errno = saved;
 }
 
 struct store_log *store_log_ref(struct audit *a)
@@ -257,7 +137,7 @@ static int open_log(struct audit *a, int flags, struct hcp_err *err)
 	if (!log)
 		return hcp_fail_nomem(err);
 	log->file.fd = -1;
-	if (open_named(a, a->log_name, O_RDWR | O_APPEND | flags, &log->file, err) < 0) {
+	if (store_reopen(a, a->log_name, O_RDWR | O_APPEND | flags, &log->file, err) < 0) {
 		free(log);
 		return -1;
 	}
@@ -296,7 +176,7 @@ int store_read_head(struct audit *a, struct chain_head *out, bool *there, struct
 
 	memset(out, 0, sizeof(*out));
 	*there = false;
-	if (open_named(a, a->head_name, O_RDWR, &a->head, &why) < 0)
+	if (store_reopen(a, a->head_name, O_RDWR, &a->head, &why) < 0)
 		return errno == ENOENT ? 0 : hcp_fail(err, why.code, "%s", why.text);
 	n = pread(a->head.fd, text, sizeof(text), 0);
 	if (n < 0)
@@ -340,7 +220,8 @@ int store_write_head(struct audit *a, const struct chain_head *head, bool durabl
 	ssize_t n;
 
 	chain_head_format(head, text);
-	if (open_named(a, a->head_name, O_RDWR | O_CREAT, &a->head, err) < 0)
+	if (a->head.fd < 0 &&
+	    store_reopen(a, a->head_name, O_RDWR | O_CREAT, &a->head, err) < 0)
 		return -1;
 	n = pwrite(a->head.fd, text, sizeof(text), 0);
 	if (n >= 0 && (size_t)n != sizeof(text))
@@ -424,6 +305,5 @@ void store_close(struct audit *a)
 {
 	drop_log(a);
 	fd_close(&a->head.fd);
-	fd_close(&a->lock.fd);
 	fd_close(&a->dir);
 }

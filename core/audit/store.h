@@ -43,7 +43,7 @@ struct audit {
 	/* Guards what follows. flock is per open description, so threads that share one would
 	 * all hold it at once. */
 	pthread_mutex_t mutex;
-	pid_t pid; /* whose descriptions these are: a forked child opens its own */
+	char *mine; /* a page that is zeros in a forked child, who opens its own lock */
 	struct store_file lock, head;
 	struct store_log *log; /* NULL: not opened yet */
 	bool seen;             /* there was a log once */
@@ -56,16 +56,25 @@ struct store_hold {
 	bool xfsz_pending; /* the host's own, which isn't ours to take */
 };
 
+/* lock.c. */
+int store_lock_init(struct audit *a, struct hcp_err *err) HCP_MUST_CHECK;
+void store_lock_free(struct audit *a);
 /* Both within STORE_LOCK_MS, else HCP_E_TIMEOUT. SIGXFSZ is blocked for the thread until
  * store_unlock: a file size limit must end an append, not the host. */
 int store_lock(struct audit *a, struct store_hold *h, struct hcp_err *err) HCP_MUST_CHECK;
-void store_unlock(struct audit *a, const struct store_hold *h);
+/* Returns rc, what came of it; after a failure takes the SIGXFSZ that a write may have left. */
+int store_unlock(struct audit *a, const struct store_hold *h, int rc);
 
 /* Opens a file of the folder: regular, ours, not writable by others, no link followed. `flags`
  * as open(2); with O_CREAT a missing one is made 0600. -1 with errno ENOENT kept where there is
  * none. */
 int store_open(const struct audit *a, const char *name, int flags, int *out,
 	       struct hcp_err *err) HCP_MUST_CHECK;
+/* Whether the name means the opened file. */
+bool store_is_named(const struct audit *a, const char *name, const struct store_file *f);
+/* Opens it again where the name means another file by now, or none was open. */
+int store_reopen(const struct audit *a, const char *name, int flags, struct store_file *f,
+		 struct hcp_err *err) HCP_MUST_CHECK;
 /* The log and the head as they are now. A head without a byte in it is one whose making was
  * interrupted: none. */
 struct store_state {
@@ -76,7 +85,7 @@ struct store_state {
 int store_look(struct audit *a, struct store_state *out, struct hcp_err *err) HCP_MUST_CHECK;
 /* Makes the log where none is; empty, durable as an entry of its folder. */
 int store_create_log(struct audit *a, struct hcp_err *err) HCP_MUST_CHECK;
-/* *there: false where there is no head. */
+/* *there: false where there is no head. Writing goes to the one that was read last. */
 int store_read_head(struct audit *a, struct chain_head *out, bool *there,
 		    struct hcp_err *err) HCP_MUST_CHECK;
 int store_write_head(struct audit *a, const struct chain_head *head, bool durable,
