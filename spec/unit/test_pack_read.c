@@ -367,7 +367,8 @@ static void listing(void **state)
 	assert_string_equal(out.items[2], "demo");
 	folder_expect(&f, "zed", "unknown pack zed");
 	f.dirs[0] = "none";
-	f.dirs[1] = "nothing";
+	f.dirs[1] = "/nonexistent/packs";
+	folder_expect(&f, "zed", "unknown pack zed");
 	assert_int_equal(pack_list(&f.root, &f.set, &a, &out, &f.err), 0);
 	assert_int_equal(out.count, 0);
 	folder_chmod(&f, "packs", 0777);
