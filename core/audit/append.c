@@ -47,15 +47,27 @@ static int make_durable(struct audit *a, struct written *w, struct hcp_err *err)
 	return store_unlock(a, &hold, place_forward(a, &w->head, err));
 }
 
-int audit_append(struct audit *a, const struct audit_record *r, struct hcp_err *err)
+int place_append(struct audit *a, const struct audit_record *r, struct chain_head *at,
+		 struct hcp_err *err)
 {
 	struct written w = {0};
 	AUTO_BUF body = {0};
 	struct store_hold hold;
 
+	memset(at, 0, sizeof(*at));
 	if (record_body(r, a->args, &body, err) < 0 || store_lock(a, &hold, err) < 0)
 		return -1;
 	if (store_unlock(a, &hold, write_locked(a, &body, &w, err)) < 0)
 		return -1;
-	return make_durable(a, &w, err);
+	if (make_durable(a, &w, err) < 0)
+		return -1;
+	*at = w.head;
+	return 0;
+}
+
+int audit_append(struct audit *a, const struct audit_record *r, struct hcp_err *err)
+{
+	struct chain_head at;
+
+	return place_append(a, r, &at, err);
 }

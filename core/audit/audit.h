@@ -29,7 +29,8 @@ struct audit_record {
 	const char *face, *session, *principal, *tenant, *project;
 	const char *pack, *pack_version, *pack_digest, *policy_digest, *verb;
 	int64_t uid, pid;   /* of the peer that asked */
-	const json_t *args; /* already without writeOnly values; NULL: none */
+	const json_t *args; /* an object without writeOnly values, or the list of its keys;
+			       NULL: none */
 	const char *mode;   /* "mock" or NULL */
 	int step;           /* reached: 0 the envelope, 1..9; -1: left out */
 	const char *error;

@@ -217,13 +217,16 @@ bool chain_parse(const char *line, size_t len, struct chain_link *out)
 	       tail == end;
 }
 
+void chain_hash(const char *line, size_t len, char out[CHAIN_HASH_SIZE])
+{
+	hash_hex(line, len < UNHASHED_LEN ? 0 : len - UNHASHED_LEN, out);
+}
+
 bool chain_hash_holds(const char *line, size_t len, const struct chain_link *link)
 {
 	char hash[CHAIN_HASH_SIZE];
 
-	if (len < SUFFIX_LEN)
-		return false;
-	hash_hex(line, len - UNHASHED_LEN, hash);
+	chain_hash(line, len, hash);
 	return strcmp(hash, link->hash) == 0;
 }
 
@@ -238,6 +241,15 @@ void chain_advance(struct chain_tip *tip, const struct chain_link *link)
 	tip->seq = link->seq;
 	memcpy(tip->time, link->time, sizeof(tip->time));
 	memcpy(tip->hash, link->hash, sizeof(tip->hash));
+}
+
+void chain_format_missing(uint64_t first, uint64_t last, char out[80])
+{
+	if (first == last)
+		snprintf(out, 80, "record %" PRIu64 " is missing", first);
+	else
+		snprintf(out, 80, "records %" PRIu64 " to %" PRIu64 " are missing", first,
+			 last);
 }
 
 void chain_end(const char *hash, char out[CHAIN_END_SIZE + 1])

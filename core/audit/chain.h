@@ -42,11 +42,16 @@ int chain_line(struct chain_tip *tip, int64_t now_us, const char *body, size_t b
 	       char *line, size_t *len, struct hcp_err *err) HCP_MUST_CHECK;
 /* `line` without its newline. False: it has not the form of a record. */
 bool chain_parse(const char *line, size_t len, struct chain_link *out);
+/* The hash that a line should carry. */
+void chain_hash(const char *line, size_t len, char out[CHAIN_HASH_SIZE]);
 /* Whether the hash that a parsed line carries is that of its bytes. */
 bool chain_hash_holds(const char *line, size_t len, const struct chain_link *link);
 /* Whether the record is the one right after *tip. */
 bool chain_follows(const struct chain_tip *tip, const struct chain_link *link);
 void chain_advance(struct chain_tip *tip, const struct chain_link *link);
+
+/* "record 5 is missing", "records 5 to 7 are missing". */
+void chain_format_missing(uint64_t first, uint64_t last, char out[80]);
 
 /* The last bytes of a line that carries `hash`, newline included: what must stand before a
  * position where a record is known to end. */

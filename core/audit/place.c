@@ -104,6 +104,16 @@ void place_head(const struct audit *a, const struct place *p, struct chain_head 
 	out->tip = p->tip;
 }
 
+int place_settle(struct audit *a, const struct place *p, struct hcp_err *err)
+{
+	struct chain_head head;
+
+	place_head(a, p, &head);
+	if (fdatasync(a->log->file.fd) < 0)
+		return hcp_fail_errno(err, "%s/%s: fdatasync", a->shown, a->log_name);
+	return store_write_head(a, &head, true, err);
+}
+
 int place_forward(struct audit *a, const struct chain_head *to, struct hcp_err *err)
 {
 	struct chain_head now;

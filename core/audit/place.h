@@ -23,9 +23,16 @@ int place_note(struct audit *a, struct place *p, enum audit_kind kind, const cha
 	       struct hcp_err *err) HCP_MUST_CHECK;
 /* The head that names the end. */
 void place_head(const struct audit *a, const struct place *p, struct chain_head *out);
+/* Makes the log durable up to the end, and then the head that says so. */
+int place_settle(struct audit *a, const struct place *p, struct hcp_err *err) HCP_MUST_CHECK;
 /* Moves the head there unless it is further already. */
 int place_forward(struct audit *a, const struct chain_head *to,
 		  struct hcp_err *err) HCP_MUST_CHECK;
+
+/* append.c: the whole way of a record, which takes the lock itself. *at: the head that names
+ * it. */
+int place_append(struct audit *a, const struct audit_record *r, struct chain_head *at,
+		 struct hcp_err *err) HCP_MUST_CHECK;
 
 /* mend.c: keeps the bytes from p->size to `end` aside as <stem>.torn-<seq> and cuts them off.
  */

@@ -154,6 +154,10 @@ static void args_keys(struct buf *out, const json_t *args)
 	json_t *value;
 	size_t n = 0;
 
+	if (json_is_array(args)) {
+		json_add_value(out, args);
+		return;
+	}
 	buf_putc(out, '[');
 	json_object_foreach(u.it, key, value)
 	{

@@ -226,7 +226,9 @@ int store_write_head(struct audit *a, const struct chain_head *head, bool durabl
 	n = pwrite(a->head.fd, text, sizeof(text), 0);
 	if (n >= 0 && (size_t)n != sizeof(text))
 		return hcp_fail(err, HCP_E_SYS, "%s/%s: short write", a->shown, a->head_name);
-	if (n < 0 || (durable && fdatasync(a->head.fd) < 0))
+	/* whatever garbage stood behind goes, too */
+	if (n < 0 || (durable && (ftruncate(a->head.fd, CHAIN_HEAD_SIZE) < 0 ||
+				  fdatasync(a->head.fd) < 0)))
 		return hcp_fail_errno(err, "%s/%s", a->shown, a->head_name);
 	return 0;
 }

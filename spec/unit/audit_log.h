@@ -77,7 +77,7 @@ static inline struct audit *log_open(struct log *l)
 
 static inline const char *log_path(const struct log *l, const char *name)
 {
-	static char path[4][160];
+	static char path[4][512];
 	static unsigned turn;
 	char *p = path[turn++ % 4];
 
