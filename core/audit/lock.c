@@ -154,6 +154,7 @@ int store_lock(struct audit *a, struct store_hold *h, struct hcp_err *err)
 
 int store_unlock(struct audit *a, const struct store_hold *h, int rc)
 {
-	flock(a->lock.fd, LOCK_UN);
+	if (flock(a->lock.fd, LOCK_UN) < 0)
+		fd_close(&a->lock.fd);
 	return leave(a, h, rc);
 }
