@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* Descriptors. Everything opened elsewhere carries O_CLOEXEC from birth; nothing here opens. */
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void fd_close(int *fd)
+{
+	int saved = errno;
+
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	errno = saved;
+}
+
+void ptr_free(void *pp)
+{
+	void *p;
+
+	memcpy(&p, pp, sizeof(p));
+	free(p);
+}
+
+int fd_above_stdio(int fd)
+{
+	int up;
+
+	if (fd < 0 || fd > 2)
+		return fd;
+	up = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	fd_close(&fd);
+	return up;
+}
+
+static size_t first_guess(int fd, size_t limit)
+{
+	struct stat st;
+	size_t guess = 4096;
+
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
+		guess = (size_t)st.st_size + 1;
+	return guess < limit + 1 ? guess : limit + 1;
+}
+
+int fd_read_all(int fd, size_t limit, char **out, size_t *len, struct hcp_err *err)
+{
+	size_t cap = first_guess(fd, limit), used = 0;
+	AUTO_FREE char *data = malloc(cap + 1);
+	char *bigger;
+	ssize_t n;
+
+	*out = NULL;
+	*len = 0;
+	if (!data)
+		return hcp_fail_nomem(err);
+	for (;;) {
+		n = read(fd, data + used, cap - used);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return hcp_fail_errno(err, "read");
+		used += (size_t)n;
+		if (used > limit)
+			return hcp_fail(err, HCP_E_LIMIT, "is over %zu bytes", limit);
+		if (n == 0)
+			break;
+		if (used < cap)
+			continue;
+		cap = cap * 2 < limit + 1 ? cap * 2 : limit + 1;
+		bigger = realloc(data, cap + 1);
+		if (!bigger)
+			return hcp_fail_nomem(err);
+		data = bigger;
+	}
+	data[used] = '\0';
+	*out = data;
+	*len = used;
+	data = NULL;
+	return 0;
+}
+
+int fd_write_all(int fd, const void *data, size_t len, struct hcp_err *err)
+{
+	const char *p = data;
+	ssize_t n;
+
+	while (len > 0) {
+		n = write(fd, p, len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return hcp_fail_errno(err, "write");
+		p += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}

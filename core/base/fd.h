@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* Descriptors: automatic closing, whole reads and writes. */
+#ifndef HCP_BASE_FD_H
+#define HCP_BASE_FD_H
+
+#include "base/err.h"
+
+#include <stdlib.h>
+#include <sys/types.h>
+
+void fd_close(int *fd); /* closes *fd where it is >= 0 and sets it to -1; keeps errno */
+#define AUTO_FD __attribute__((cleanup(fd_close))) int
+static inline int fd_steal(int *fd)
+{
+	int f = *fd;
+
+	*fd = -1;
+	return f;
+}
+
+void ptr_free(void *pp); /* frees *(void **)pp */
+#define AUTO_FREE __attribute__((cleanup(ptr_free)))
+
+/* The whole file from its start, at most `limit` bytes (more: HCP_E_LIMIT). *out is malloc'ed
+ * with a NUL behind it; the caller frees. */
+int fd_read_all(int fd, size_t limit, char **out, size_t *len,
+		struct hcp_err *err) HCP_MUST_CHECK;
+/* All bytes, EINTR and short writes handled. */
+int fd_write_all(int fd, const void *data, size_t len, struct hcp_err *err) HCP_MUST_CHECK;
+/* The descriptor itself, or a copy of it above 2, so that a host that closed 0 to 2 loses
+ * nothing. */
+int fd_above_stdio(int fd);
+
+#endif
