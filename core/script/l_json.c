@@ -7,13 +7,15 @@
 int l_json_encode(lua_State *L)
 {
 	struct script_state *s = script_state_of(L);
+	int64_t memory = s->meter.max->memory;
 
 	luaL_checkany(L, 1);
 	s->scratch.len = 0;
-	/* outside of Lua's memory for now: half of what is left, for the string takes as much
-	 */
-	script_write_json(L, 1, "value", script_memory_left(&s->meter) / 2, &s->scratch);
+	/* built outside of Lua's memory, so bounded by it all the same */
+	script_write_json(L, 1, "value", memory > 0 ? (size_t)memory / 2 : 0, &s->scratch);
 	lua_pushlstring(L, s->scratch.data, s->scratch.len);
+	if (s->scratch.cap > 1 << 20)
+		buf_free(&s->scratch);
 	return 1;
 }
 

@@ -88,7 +88,8 @@ void script_kill(struct script_meter *m, enum script_kill why)
 	if (m->killed != SCRIPT_ALIVE)
 		return;
 	m->killed = why;
-	note_place(m);
+	if (why != SCRIPT_KILL_MEMORY || !m->refused)
+		note_place(m);
 	look_every(m, 1);
 }
 
@@ -140,6 +141,8 @@ static bool refuse(struct script_meter *m, size_t size)
 {
 	if (m->refused)
 		script_kill(m, SCRIPT_KILL_MEMORY);
+	else
+		note_place(m); /* by the time that it turns out fatal, the line may be left */
 	m->refused = size;
 	script_over(m); /* collections at the limit take time that no hook sees */
 	return false;
@@ -188,13 +191,6 @@ void *script_alloc(void *meter, void *ptr, size_t old, size_t size)
 		return refuse(m, size), NULL;
 	m->memory = m->memory - old + size;
 	return p;
-}
-
-size_t script_memory_left(const struct script_meter *m)
-{
-	size_t max = m->max->memory > 0 ? (size_t)m->max->memory : 0;
-
-	return max > m->memory ? max - m->memory : 0;
 }
 
 void script_host_begin(lua_State *L, unsigned calls)

@@ -87,6 +87,9 @@ static bool in_class(unsigned char c, unsigned char name)
 	case 'x':
 		in = is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
 		break;
+	case 'z': /* gone from the manual, but not from Lua */
+		in = c == 0;
+		break;
 	default:
 		return name == c;
 	}

@@ -178,18 +178,30 @@ static int line_that_closes(const char *text, size_t len)
 	return 0;
 }
 
+/* Without the place that luaL_error would put in front: a module's fault is not the line's that
+ * requires it. */
+static void refuse(lua_State *L, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	lua_pushvfstring(L, fmt, ap);
+	va_end(ap);
+	lua_error(L);
+}
+
 void script_load(lua_State *L, const char *name, const char *text, size_t len)
 {
 	int line;
 
 	if (len > LIMIT_SCRIPT)
-		luaL_error(L, "%s: over %d bytes", name, LIMIT_SCRIPT);
+		refuse(L, "%s: over %d bytes", name, LIMIT_SCRIPT);
 	if (len > 0 && text[0] == LUA_SIGNATURE[0])
-		luaL_error(L, "%s: compiled Lua is refused", name);
+		refuse(L, "%s: compiled Lua is refused", name);
 	line = line_that_closes(text, len);
 	if (line)
-		luaL_error(L, "%s:%d: to-be-closed variables are not part of hcp's Lua", name,
-			   line);
+		refuse(L, "%s:%d: to-be-closed variables are not part of hcp's Lua", name,
+		       line);
 	lua_pushfstring(L, "@%s", name);
 	if (luaL_loadbufferx(L, text, len, lua_tostring(L, -1), "t") != LUA_OK)
 		lua_error(L);

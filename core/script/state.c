@@ -169,11 +169,10 @@ void script_fill(lua_State *L, enum script_library library)
 	lua_pop(L, 1);
 }
 
-static const char loaded_key;
-
+/* Under the name where lauxlib looks for the names of functions in its messages. */
 void script_push_loaded(lua_State *L)
 {
-	lua_rawgetp(L, LUA_REGISTRYINDEX, &loaded_key);
+	lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
 }
 
 /* Strings find their methods in our `string`, the table below the stock one, which has dump.
@@ -291,7 +290,7 @@ static int missing_global(lua_State *L)
 void script_open(lua_State *L)
 {
 	lua_createtable(L, 0, 0);
-	lua_rawsetp(L, LUA_REGISTRYINDEX, &loaded_key);
+	lua_setfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
 	script_values_open(L);
 
 	lua_createtable(L, 0, 32);

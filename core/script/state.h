@@ -100,7 +100,6 @@ bool script_spend(struct script_meter *m, size_t units);
 /* The same, and raises. */
 void script_work(lua_State *L, size_t units);
 int script_raise_killed(lua_State *L);
-size_t script_memory_left(const struct script_meter *m);
 /* Script time stands still in between. The end raises where the run is over. */
 void script_host_begin(lua_State *L, unsigned calls);
 void script_host_end(lua_State *L);
