@@ -58,11 +58,11 @@ static int set_optional(json_t *j, const struct pack *p, const struct pack_comma
 	return c->examples ? set_yaml(j, "examples", c->examples, p, err) : 0;
 }
 
-static int add_command(json_t *list, const struct pack *p, const struct pack_command *c,
+static int add_command(json_t *commands, const struct pack *p, const struct pack_command *c,
 		       struct hcp_err *err)
 {
-	json_t *j = json_pack("{s:s,s:s,s:s,s:s}", "verb_key", c->key, "summary", c->summary,
-			      "kind", c->kind, "effect", effect_name(c->effect));
+	json_t *j = json_pack("{s:s,s:s,s:s}", "summary", c->summary, "kind", c->kind, "effect",
+			      effect_name(c->effect));
 
 	if (!j)
 		return hcp_fail_nomem(err);
@@ -70,23 +70,24 @@ static int add_command(json_t *list, const struct pack *p, const struct pack_com
 		json_decref(j);
 		return -1;
 	}
-	return json_array_append_new(list, j) < 0 ? hcp_fail_nomem(err) : 0;
+	return set(commands, c->key, j, err);
 }
 
 json_t *pack_describe(const struct pack *p, struct hcp_err *err)
 {
-	json_t *list = json_array();
+	json_t *commands = json_object();
 	json_t *j = json_pack("{s:s,s:s,s:s,s:s,s:O}", "pack_id", p->id, "version", p->version,
-			      "summary", p->summary, "bin", p->bin, "commands", list);
+			      "summary", p->summary, "bin", p->bin, "commands", commands);
 
 	if (!j)
 		hcp_fail_nomem(err);
 	for (size_t i = 0; j && i < p->command_count; i++) {
-		if (p->commands[i].internal || add_command(list, p, &p->commands[i], err) == 0)
+		if (p->commands[i].internal ||
+		    add_command(commands, p, &p->commands[i], err) == 0)
 			continue;
 		json_decref(j);
 		j = NULL;
 	}
-	json_decref(list);
+	json_decref(commands);
 	return j;
 }

@@ -44,7 +44,7 @@ struct pack_policy {
 
 struct pack_command {
 	const char *key, *summary, *description;
-	const char *kind;                 /* "wrap", "composite", ... */
+	const char *kind;   /* "wrap", "composite", ... */
 	const char *script; /* relative to the pack; a composite has one, a wrap none */
 	const struct argv_template *argv; /* kind wrap */
 	struct pack_wrap wrap;
@@ -92,7 +92,7 @@ struct pack {
 	size_t file_count;
 	const char *path;  /* absolute host path of the folder */
 	const char *shown; /* as messages spell it: "packs/ledger" */
-	int fd; /* O_DIRECTORY on it */
+	int fd;            /* O_DIRECTORY on it */
 	char digest[72];   /* "sha256:<64 hex>" over names, modes and contents */
 	struct schema_defs *defs;
 };
