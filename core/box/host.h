@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HCP_BOX_HOST_H
+#define HCP_BOX_HOST_H
+
+#include "box/box.h"
+#include "box/wire.h"
+
+#include <pthread.h>
+
+struct box_host {
+	int init_fd;
+	int landlock;                      /* the kernel's ABI; 0: none */
+	pthread_mutex_t lock;              /* over filter_fd */
+	int filter_fd[PLAN_SOCKETS_COUNT]; /* -1: not built yet */
+};
+
+/* An empty memory file that can be sealed; -1: err says why. */
+int box_memory(struct hcp_err *err) HCP_MUST_CHECK;
+/* Nobody can change it any more, whoever holds a descriptor; rewound. */
+int box_seal(int fd, struct hcp_err *err) HCP_MUST_CHECK;
+/* Both, with these bytes. */
+int box_sealed(const void *data, size_t len, int *out, struct hcp_err *err) HCP_MUST_CHECK;
+/* The filter for these sockets, built when it is first needed. *fd is the host's to keep. */
+int box_host_filter(struct box_host *h, enum plan_sockets sockets, int *fd,
+		    struct hcp_err *err) HCP_MUST_CHECK;
+/* filter.c: the program, as an array of struct sock_filter in a sealed memory file. */
+int box_filter_build(enum plan_sockets sockets, int *out, struct hcp_err *err) HCP_MUST_CHECK;
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* The parts of the init. It runs inside its new namespaces, holds no environment, and knows
+ * only what the plan says; every function that can fail ends the process with a report. */
+#ifndef HCP_BOX_INIT_H
+#define HCP_BOX_INIT_H
+
+#include "box/sys.h"
+#include "box/wire.h"
+
+#include <stddef.h>
+
+struct box_init {
+	char *base; /* the plan, mapped privately: its vectors become pointers here */
+	const struct box_plan *plan;
+	uint32_t layers; /* bits of enum box_layer */
+	uint32_t landlock;
+	int root_fd; /* the new root while it is being built */
+	int proc_fd; /* the host's, to map ids with */
+	int bin_fd, ruleset_fd;
+	const void *filter;
+	size_t filter_size;
+	/* written by the child that becomes the program, before it execs */
+	volatile uint32_t child_layer;
+	volatile int32_t child_error;
+};
+
+/* Reports and exits. `error` is an errno, positive or negative. */
+_Noreturn void fail(enum box_layer layer, long error, const char *detail);
+/* The result, or fail() where it is an error. */
+long need(enum box_layer layer, long result, const char *detail);
+void report(const struct box_report *r);
+_Noreturn void leave(void);
+
+static inline char *text_at(const struct box_init *s, uint32_t offset)
+{
+	return offset ? s->base + offset : NULL;
+}
+static inline void held(struct box_init *s, enum box_layer layer)
+{
+	s->layers |= 1u << layer;
+}
+static inline long sys_open(int dirfd, const char *path, int flags, unsigned mode)
+{
+	return sys4(SYS_openat, dirfd, SYS_PTR(path), flags, mode);
+}
+static inline void sys_close(long fd)
+{
+	if (fd >= 0)
+		sys1(SYS_close, fd);
+}
+
+size_t text_len(const char *s);
+
+void map_user(struct box_init *s);        /* ids.c: the map of a user namespace we are in */
+void drop_privileges(struct box_init *s); /* ids.c: to the sandbox user, without capabilities */
+void build_root(struct box_init *s);      /* root.c */
+void make_ruleset(struct box_init *s);    /* landlock.c */
+/* programs.c: what an `exec:` list lets through. */
+void allow_programs(struct box_init *s, long ruleset);
+/* exec.c: in the child; returns where it failed. */
+void become_program(struct box_init *s);
+/* main.c */
+_Noreturn void init_main(void);
+
+#endif

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: MIT */
+/* One run on the host's side: hand the plan over, take what the program prints, notice its end
+ * or bring it about. The end of the init is the end of everything in its process namespace, so
+ * this waits for that one descriptor and then takes what is left in the pipes; it never waits
+ * for a pipe to close, which a process elsewhere could hold open. */
+#include "box/host.h"
+#include "box/spawn.h"
+
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define KILL_GRACE_NS  2000000000ll  /* below tier strong: for the init to kill the tree */
+#define DEATH_LIMIT_NS 30000000000ll /* for the kernel to take a killed tree down */
+
+struct stream {
+	int fd, which;
+	char *data;
+	size_t len, cap, limit;
+};
+struct live {
+	const struct box_plan *plan;
+	const struct box_io *io;
+	struct box_outcome *out;
+	struct hcp_err *err;
+	struct stream std[2];
+	int pidfd, report_fd;
+	int64_t start_ns, deadline_ns, kill_ns;
+	enum box_end why; /* BOX_FAILED: nobody has cut the run short */
+	bool broken;      /* memory ran out */
+};
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* ---- handing over */
+
+static int make_pipe(int ends[2], struct hcp_err *err)
+{
+	if (pipe2(ends, O_CLOEXEC) < 0) {
+		ends[0] = ends[1] = -1;
+		return hcp_fail_errno(err, "sandbox: spawn unavailable: pipe");
+	}
+	ends[0] = fd_above_stdio(ends[0]);
+	ends[1] = fd_above_stdio(ends[1]);
+	/* the reading end alone: the two are separate open files */
+	if (ends[0] < 0 || ends[1] < 0 || fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0)
+		return hcp_fail_errno(err, "sandbox: spawn unavailable: pipe");
+	return 0;
+}
+
+/* A jail that hcp made belongs to whoever the program runs as; operators' folders keep their
+ * owner. */
+static int give_jail(const struct box_spec *spec, const struct box_plan *plan,
+		     struct hcp_err *err)
+{
+	struct stat st;
+
+	if (spec->jail != BOX_JAIL_FOLDER || !spec->jail_ours || geteuid() != 0)
+		return 0;
+	if (fstat(spec->jail_fd, &st) < 0)
+		return hcp_fail_errno(err, "sandbox: workspace");
+	if (st.st_uid == plan->uid && st.st_gid == plan->gid)
+		return 0;
+	if (fchown(spec->jail_fd, plan->uid, plan->gid) < 0)
+		return hcp_fail_errno(err, "sandbox: workspace");
+	return 0;
+}
+
+struct ends {
+	int out[2], errout[2], report[2];
+	int plan, input, runtime;
+};
+
+static void close_ends(struct ends *e)
+{
+	for (int i = 0; i < 2; i++) {
+		fd_close(&e->out[i]);
+		fd_close(&e->errout[i]);
+		fd_close(&e->report[i]);
+	}
+	fd_close(&e->plan);
+	fd_close(&e->input);
+	fd_close(&e->runtime);
+}
+
+static int open_ends(const struct box_spec *spec, const struct box_plan *plan, struct ends *e,
+		     struct hcp_err *err)
+{
+	if (box_sealed(plan, plan->size, &e->plan, err) < 0)
+		return -1;
+	if (spec->stdin_data &&
+	    box_sealed(spec->stdin_data, spec->stdin_len, &e->input, err) < 0)
+		return -1;
+	e->runtime = fd_above_stdio((int)syscall(SYS_pidfd_open, getpid(), 0));
+	if (e->runtime < 0)
+		return hcp_fail_errno(err, "sandbox: supervise unavailable: pidfd");
+	if (make_pipe(e->out, err) < 0 || make_pipe(e->errout, err) < 0)
+		return -1;
+	return make_pipe(e->report, err);
+}
+
+static int fail_layer(struct hcp_err *err, uint32_t layer, int error, const char *detail);
+
+static int hand_over(struct live *l, struct box_host *h, const struct box_spec *spec,
+		     struct hcp_err *err)
+{
+	struct ends e = {{-1, -1}, {-1, -1}, {-1, -1}, -1, -1, -1};
+	struct spawn s = {.plan = l->plan, .init_fd = h->init_fd};
+	enum box_layer layer;
+	int filter, error, rc = -1;
+
+	if (give_jail(spec, l->plan, err) < 0 ||
+	    box_host_filter(h, l->plan->sockets, &filter, err) < 0 ||
+	    open_ends(spec, l->plan, &e, err) < 0)
+		goto out;
+	s.fds[BOX_FD_STDIN] = e.input >= 0 ? e.input : e.plan; /* replaced by the init */
+	s.fds[BOX_FD_STDOUT] = e.out[1];
+	s.fds[BOX_FD_STDERR] = e.errout[1];
+	s.fds[BOX_FD_PLAN] = e.plan;
+	s.fds[BOX_FD_REPORT] = e.report[1];
+	s.fds[BOX_FD_RUNTIME] = e.runtime;
+	s.fds[BOX_FD_FILTER] = filter;
+	if (box_spawn(&s, &l->pidfd, &layer, &error) < 0) {
+		fail_layer(err, layer, error, "");
+		goto out;
+	}
+	l->pidfd = fd_above_stdio(l->pidfd);
+	l->std[0].fd = fd_steal(&e.out[0]);
+	l->std[1].fd = fd_steal(&e.errout[0]);
+	l->report_fd = fd_steal(&e.report[0]);
+	rc = 0;
+out:
+	close_ends(&e);
+	return rc;
+}
+
+/* ---- while it runs */
+
+static bool cut_short(const struct live *l)
+{
+	return l->why != BOX_FAILED;
+}
+
+static void send_signal(const struct live *l, int sig)
+{
+	/* ESRCH: it is gone already, which the poll will tell */
+	syscall(SYS_pidfd_send_signal, l->pidfd, sig, NULL, 0);
+}
+
+/* Below tier strong the init has to take the tree down itself. */
+static void end_run(struct live *l, enum box_end why)
+{
+	if (cut_short(l))
+		return;
+	l->why = why;
+	l->kill_ns = now_ns();
+	send_signal(l, l->plan->tier == PLAN_TIER_STRONG ? SIGKILL : SIGTERM);
+}
+
+static int grow(struct stream *s)
+{
+	size_t cap = s->cap ? s->cap * 2 : 8192;
+	char *data;
+
+	if (cap > s->limit + 1)
+		cap = s->limit + 1;
+	data = realloc(s->data, cap + 1);
+	if (!data)
+		return -1;
+	s->data = data;
+	s->cap = cap;
+	return 0;
+}
+
+/* One byte more than the limit is asked for, so that "exactly the limit" differs from "more".
+ */
+static bool take_some(struct live *l, struct stream *s)
+{
+	ssize_t n;
+
+	if (s->fd < 0 || s->len > s->limit)
+		return false;
+	if (s->len == s->cap && grow(s) < 0) {
+		l->broken = true;
+		end_run(l, BOX_CANCELLED);
+		return false;
+	}
+	n = read(s->fd, s->data + s->len, s->cap - s->len);
+	if (n < 0)
+		return errno == EINTR;
+	if (n == 0) {
+		fd_close(&s->fd);
+		return false;
+	}
+	if (l->io->stream && l->io->stream(l->io->user, s->which, s->data + s->len, (size_t)n))
+		end_run(l, BOX_CANCELLED);
+	s->len += (size_t)n;
+	if (s->len > s->limit) {
+		end_run(l, BOX_OUTPUT);
+		return false;
+	}
+	return true;
+}
+
+static void drain(struct live *l)
+{
+	for (int i = 0; i < 2; i++)
+		while (take_some(l, &l->std[i]))
+			;
+}
+
+static void wait_some(struct live *l, struct pollfd p[4])
+{
+	int64_t until = l->deadline_ns, left;
+	struct timespec t;
+
+	if (cut_short(l))
+		until = l->kill_ns +
+			(l->plan->tier == PLAN_TIER_STRONG ? DEATH_LIMIT_NS : KILL_GRACE_NS);
+	left = until - now_ns();
+	if (left < 0)
+		left = 0;
+	t.tv_sec = (time_t)(left / 1000000000);
+	t.tv_nsec = (long)(left % 1000000000);
+	for (int i = 0; i < 2; i++)
+		p[i] =
+		    (struct pollfd){.fd = l->std[i].len > l->std[i].limit ? -1 : l->std[i].fd,
+				    .events = POLLIN};
+	p[2] = (struct pollfd){.fd = l->pidfd, .events = POLLIN};
+	p[3] = (struct pollfd){.fd = cut_short(l) ? -1 : l->io->cancel_fd, .events = POLLIN};
+	if (ppoll(p, 4, &t, NULL) < 0)
+		for (int i = 0; i < 4; i++)
+			p[i].revents = 0;
+}
+
+/* 0 once nothing of the run is left. */
+static int follow(struct live *l, struct hcp_err *err)
+{
+	struct pollfd p[4];
+
+	for (;;) {
+		wait_some(l, p);
+		for (int i = 0; i < 2; i++)
+			if (p[i].revents)
+				take_some(l, &l->std[i]);
+		if (p[2].revents)
+			return 0;
+		if (p[3].revents)
+			end_run(l, BOX_CANCELLED);
+		if (!cut_short(l) && now_ns() >= l->deadline_ns)
+			end_run(l, BOX_TIMEOUT);
+		if (cut_short(l) && now_ns() - l->kill_ns >= KILL_GRACE_NS)
+			send_signal(l, SIGKILL);
+		if (cut_short(l) && now_ns() - l->kill_ns >= DEATH_LIMIT_NS)
+			return hcp_fail(err, HCP_E_SYS,
+					"sandbox: supervise unavailable: a killed process does "
+					"not end");
+	}
+}
+
+/* ---- afterwards */
+
+static int fail_layer(struct hcp_err *err, uint32_t layer, int error, const char *detail)
+{
+	if (layer == BOX_LAYER_EXEC && error == E2BIG)
+		return hcp_fail(err, HCP_E_INVALID, "invalid args: too long");
+	if (layer == BOX_LAYER_EXEC && error != ENOMEM && error != EAGAIN && error != EMFILE &&
+	    error != ENFILE && error != EIO)
+		return hcp_fail(err, HCP_E_SYS, "exit 126");
+	if (layer == BOX_LAYER_BIN && error == ENOENT)
+		return hcp_fail(err, HCP_E_CONFIG,
+				"sandbox: bin unavailable: %s is in no folder that the sandbox "
+				"shows",
+				detail);
+	if (error == ESTALE)
+		return hcp_fail(err, HCP_E_SYS,
+				"sandbox: %s unavailable: %s was replaced while the run began",
+				box_layer_name(layer), detail);
+	return hcp_fail(err, HCP_E_SYS, "sandbox: %s unavailable: %s%s%s",
+			box_layer_name(layer), detail, *detail ? ": " : "",
+			strerrordesc_np(error) ? strerrordesc_np(error) : "unknown error");
+}
+
+static void name_layers(const struct box_report *r, struct box_outcome *out)
+{
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < BOX_LAYER_COUNT; i++) {
+		char number[12] = "";
+
+		if (!(r->layers & 1u << i) || used >= sizeof(out->layers))
+			continue;
+		if (i == BOX_LAYER_LANDLOCK)
+			snprintf(number, sizeof(number), "%u", r->landlock);
+		used += (size_t)snprintf(out->layers + used, sizeof(out->layers) - used,
+					 "%s%s%s", used ? "," : "", box_layer_name(i), number);
+	}
+}
+
+static const char *tier_name(uint32_t tier)
+{
+	switch ((enum plan_tier)tier) {
+	case PLAN_TIER_STRONG:
+		return "strong";
+	case PLAN_TIER_LIGHT:
+		return "light";
+	case PLAN_TIER_NATIVE:
+		return "native-local";
+	case PLAN_TIER_NONE:
+		break;
+	}
+	return "";
+}
+
+static void take_status(int status, struct box_outcome *out)
+{
+	if (WIFEXITED(status)) {
+		out->end = BOX_EXITED;
+		out->code = WEXITSTATUS(status);
+	} else {
+		out->end = BOX_SIGNALED;
+		out->code = WIFSIGNALED(status) ? WTERMSIG(status) : SIGKILL;
+	}
+}
+
+/* The init's reports, read once it is gone. A run that was cut short ended so, unless the
+ * program had been quicker. */
+static int judge(struct live *l, struct hcp_err *err)
+{
+	struct box_report r;
+	bool started = false, ended = false;
+
+	while (read(l->report_fd, &r, sizeof(r)) == (ssize_t)sizeof(r)) {
+		r.detail[sizeof(r.detail) - 1] = '\0';
+		if (r.what == BOX_REPORT_FAILED)
+			return fail_layer(err, r.layer, r.error, r.detail);
+		if (r.what == BOX_REPORT_ENDED) {
+			take_status(r.status, l->out);
+			ended = true;
+		} else if (r.what == BOX_REPORT_STARTED) {
+			name_layers(&r, l->out);
+			started = true;
+		}
+	}
+	if (cut_short(l) && (!ended || l->why == BOX_OUTPUT)) {
+		l->out->end = l->why;
+		return 0;
+	}
+	if (ended)
+		return 0;
+	if (!started)
+		return hcp_fail(err, HCP_E_SYS, "sandbox: init unavailable: it ended early");
+	/* somebody killed the init, and the kernel everything else: out of memory, say */
+	l->out->end = BOX_SIGNALED;
+	l->out->code = SIGKILL;
+	return 0;
+}
+
+static int give_output(struct live *l, struct hcp_err *err)
+{
+	for (int i = 0; i < 2; i++) {
+		struct stream *s = &l->std[i];
+
+		if (!s->data && grow(s) < 0)
+			return hcp_fail_nomem(err);
+		if (s->len > s->limit)
+			s->len = s->limit;
+		s->data[s->len] = '\0';
+	}
+	l->out->out = l->std[0].data;
+	l->out->out_len = l->std[0].len;
+	l->out->errout = l->std[1].data;
+	l->out->errout_len = l->std[1].len;
+	l->std[0].data = l->std[1].data = NULL;
+	return 0;
+}
+
+static void live_free(struct live *l)
+{
+	siginfo_t info;
+
+	/* Only where the host is the one to whom orphans fall: a container's pid 1, say. */
+	if (l->pidfd >= 0)
+		waitid(P_PIDFD, (id_t)l->pidfd, &info, WEXITED | WNOHANG | __WALL);
+	for (int i = 0; i < 2; i++) {
+		fd_close(&l->std[i].fd);
+		free(l->std[i].data);
+	}
+	fd_close(&l->pidfd);
+	fd_close(&l->report_fd);
+}
+
+static void live_init(struct live *l, const struct box_spec *spec)
+{
+	l->start_ns = now_ns();
+	l->deadline_ns = l->start_ns + spec->limits.timeout_ms * 1000000;
+	if (l->io->deadline_ns && l->io->deadline_ns < l->deadline_ns)
+		l->deadline_ns = l->io->deadline_ns;
+	for (int i = 0; i < 2; i++)
+		l->std[i] = (struct stream){
+		    .fd = -1, .which = i + 1, .limit = (size_t)spec->limits.output};
+	snprintf(l->out->tier, sizeof(l->out->tier), "%s", tier_name(l->plan->tier));
+}
+
+static int run(struct live *l, struct box_host *h, const struct box_spec *spec,
+	       struct hcp_err *err)
+{
+	if (hand_over(l, h, spec, err) < 0 || follow(l, err) < 0)
+		return -1;
+	drain(l);
+	l->out->duration_us = (now_ns() - l->start_ns) / 1000;
+	if (judge(l, err) < 0)
+		return -1;
+	if (l->broken)
+		return hcp_fail_nomem(err);
+	return give_output(l, err);
+}
+
+int box_run(struct box_host *h, const struct box_spec *spec, const struct box_plan *plan,
+	    const struct box_io *io, struct box_outcome *out, struct hcp_err *err)
+{
+	struct live l = {.plan = plan, .io = io, .out = out, .pidfd = -1, .report_fd = -1};
+	int cancel, rc;
+
+	memset(out, 0, sizeof(*out));
+	live_init(&l, spec);
+	/* a cancelled thread would leave the tree to itself */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	rc = run(&l, h, spec, err);
+	live_free(&l);
+	pthread_setcancelstate(cancel, NULL);
+	if (rc < 0)
+		out->end = BOX_FAILED;
+	return rc;
+}
+
+void box_outcome_free(struct box_outcome *o)
+{
+	free(o->out);
+	free(o->errout);
+	o->out = o->errout = NULL;
+	o->out_len = o->errout_len = 0;
+}
