@@ -77,9 +77,9 @@ function decimal(mantissa, places, sign, digits, e, dot) {
 		e -= length(mantissa) - dot
 		digits = substr(mantissa, 1, dot - 1) substr(mantissa, dot + 1)
 	}
-	places -= e
-	for (; places < 0; places++)
+	for (; e > 0; e--)
 		digits = digits "0"
+	places -= e
 	while (length(digits) <= places)
 		digits = "0" digits
 	sub(/^0+/, "", digits)

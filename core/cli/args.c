@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* k=v words into an args object. The command's schema types a value; what no schema describes
+ * becomes true, false, null or a number only where it reads back to the same text. */
+#include "cli/cli.h"
+
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/limits.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const json_t *resolve(const json_t *top, const json_t *schema)
+{
+	const char *ref = json_string_value(json_object_get(schema, "$ref"));
+
+	if (ref && strncmp(ref, "#/$defs/", 8) == 0)
+		return json_object_get(json_object_get(top, "$defs"), ref + 8);
+	return schema;
+}
+
+static bool allows(const json_t *schema, const char *type)
+{
+	const json_t *types = json_object_get(schema, "type"), *t;
+	size_t i;
+
+	if (json_is_string(types))
+		return strcmp(json_string_value(types), type) == 0;
+	json_array_foreach(types, i, t) if (json_is_string(t) && strcmp(json_string_value(t),
+									type) == 0) return true;
+	return false;
+}
+
+/* A JSON number, or NULL. `exact`: only where it renders back to the same text (1.10 and 007
+ * don't). */
+static json_t *number(const char *text, bool exact)
+{
+	struct hcp_err err = {0};
+	json_t *v = json_parse(text, strlen(text), 1, &err);
+	struct buf back = {0};
+	char js[40];
+	bool same;
+
+	if (!json_is_number(v)) {
+		json_decref(v);
+		return NULL;
+	}
+	if (json_is_real(v)) {
+		json_format_js(json_real_value(v), js);
+		buf_puts(&back, js);
+	} else {
+		json_add_value(&back, v);
+	}
+	same = !back.failed && back.data && strcmp(back.data, text) == 0;
+	buf_free(&back);
+	if (exact && !same) {
+		json_decref(v);
+		return NULL;
+	}
+	return v;
+}
+
+static json_t *word_value(const char *text)
+{
+	if (strcmp(text, "true") == 0)
+		return json_true();
+	if (strcmp(text, "false") == 0)
+		return json_false();
+	if (strcmp(text, "null") == 0)
+		return json_null();
+	return NULL;
+}
+
+static json_t *untyped(const char *text)
+{
+	json_t *v = word_value(text);
+
+	if (!v)
+		v = number(text, true);
+	return v ? v : json_string(text);
+}
+
+/* Text that the type can't hold stays a string: the schema then says what is wrong with it. */
+static json_t *typed(const json_t *schema, const char *text)
+{
+	bool is_text = allows(schema, "string");
+	json_t *v = NULL;
+
+	if (!json_object_get(schema, "type"))
+		return untyped(text);
+	if (allows(schema, "boolean") &&
+	    (strcmp(text, "true") == 0 || strcmp(text, "false") == 0))
+		v = word_value(text);
+	if (!v && (allows(schema, "number") || allows(schema, "integer")))
+		v = number(text, is_text);
+	if (!v && !is_text && allows(schema, "null") && strcmp(text, "null") == 0)
+		v = json_null();
+	return v ? v : json_string(text);
+}
+
+static int add_plain(json_t *args, const json_t *top, const char *key, const char *text)
+{
+	const json_t *props = json_object_get(top, "properties");
+	const json_t *schema = resolve(top, json_object_get(props, key));
+	bool list = schema && allows(schema, "array");
+	json_t *old = json_object_get(args, key), *value;
+
+	if (list)
+		schema = resolve(top, json_object_get(schema, "items"));
+	value = schema ? typed(schema, text) : untyped(text);
+	if (!value)
+		return cli_fail(-1, "%s: the value is not UTF-8", key);
+	if (json_is_array(old))
+		return json_array_append_new(old, value);
+	if (!old && !list)
+		return json_object_set_new(args, key, value);
+	/* a repeated key is a list */
+	return json_object_set_new(
+	    args, key, old ? json_pack("[O,o]", old, value) : json_pack("[o]", value));
+}
+
+static int add_json(json_t *args, const char *key, const char *text)
+{
+	struct hcp_err err = {0};
+	json_t *value = json_parse(text, strlen(text), LIMIT_ENVELOPE_DEPTH, &err);
+
+	if (!value)
+		return cli_fail(-1, "%s:= %s", key, err.text);
+	return json_object_set_new(args, key, value);
+}
+
+static int add_file(json_t *args, const char *key, const char *path)
+{
+	bool is_stdin = strcmp(path, "-") == 0;
+	AUTO_FD fd = is_stdin ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+	AUTO_FREE char *text = NULL;
+	struct hcp_err err = {0};
+	json_t *value;
+	size_t len;
+
+	if (fd < 0)
+		return cli_fail(-1, "%s@=%s: can't be opened", key, path);
+	if (fd_read_all(fd, LIMIT_ENVELOPE, &text, &len, &err) < 0)
+		return cli_fail(-1, "%s@=%s: %s", key, path, err.text);
+	value = json_stringn(text, len);
+	if (!value)
+		return cli_fail(-1, "%s@=%s: is not UTF-8 text", key, path);
+	return json_object_set_new(args, key, value);
+}
+
+static int add_word(json_t *args, const json_t *schema, const char *word)
+{
+	const char *equals = strchr(word, '=');
+	char kind = equals && equals > word ? equals[-1] : '\0';
+	size_t len = equals ? (size_t)(equals - word) : 0;
+	AUTO_FREE char *key = NULL;
+
+	if (kind == ':' || kind == '@')
+		len--;
+	else
+		kind = '\0';
+	if (len == 0)
+		return cli_fail(-1, "\"%s\" is not k=v, k:=json or k@=file", word);
+	key = strndup(word, len);
+	if (!key)
+		return cli_fail(-1, "out of memory");
+	if (kind && json_object_get(args, key))
+		return cli_fail(-1, "%s is given twice", key);
+	if (kind == ':')
+		return add_json(args, key, equals + 1);
+	if (kind == '@')
+		return add_file(args, key, equals + 1);
+	return add_plain(args, schema, key, equals + 1);
+}
+
+json_t *cli_args(const json_t *schema, char *const *words, int count)
+{
+	json_t *args = json_object();
+
+	for (int i = 0; args && i < count; i++) {
+		if (add_word(args, schema, words[i]) < 0) {
+			json_decref(args);
+			return NULL;
+		}
+	}
+	return args;
+}

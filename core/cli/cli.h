@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* The hcp program: a table of verbs over the public library. Only this folder prints or exits.
+ */
+#ifndef HCP_CLI_CLI_H
+#define HCP_CLI_CLI_H
+
+#include "include/hcp.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#define CLI_USAGE   2
+#define CLI_RUNTIME 125
+#define CLI_DENIED  126
+
+struct cli {
+	const char *root, *state, *session, *tenant, *project, *deadline;
+	bool json, raw, verbose, help;
+	int argc; /* words that are no options, the verb's own name left out */
+	char **argv;
+	int rest; /* index of the first word behind "--"; argc where there was none */
+	hcp_runtime *rt;
+	hcp_call *call;
+};
+
+struct cli_verb {
+	const char *name, *usage, *summary;
+	int (*run)(struct cli *c);
+	bool needs_runtime;
+};
+extern const struct cli_verb cli_verbs[]; /* ends with a NULL name */
+
+int cmd_exec(struct cli *c);
+int cmd_activate(struct cli *c);
+int cmd_deactivate(struct cli *c);
+int cmd_session(struct cli *c);
+int cmd_packs(struct cli *c);
+
+/* "hcp: …" on stderr. Returns `status`. */
+int cli_fail(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int cli_usage(const struct cli_verb *verb, const char *why);
+/* A line for people on stderr: "hint: …". */
+void cli_hint(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The error of a library call that isn't a run. Gives the exit status. */
+int cli_status(hcp_status status, const hcp_error *err);
+/* Prints JSON text and a newline on stdout: pretty on a terminal unless --json. 0 or
+ * CLI_RUNTIME. */
+int cli_print_json(const struct cli *c, hcp_str json);
+int cli_print_text(const char *text, size_t len);
+bool cli_for_people(const struct cli *c); /* stdout is a terminal and --json wasn't given */
+
+/* describe as a value; NULL where the pack doesn't load. */
+json_t *cli_describe(struct cli *c, const char *pack);
+/* The verb_key that words name in a manifest, by the whole key or by its §6.4 tail; malloc'ed.
+ */
+char *cli_verb_key(const json_t *manifest, char *const *words, int count);
+/* The args object of k=v, k:=json and k@=file words, typed by the command's schema (NULL:
+ * untyped). NULL: a message was printed. */
+json_t *cli_args(const json_t *schema, char *const *words, int count);
+/* Hints on stderr for a refused run: what to run, what was probably meant. */
+void cli_explain_refusal(struct cli *c, const hcp_result *res, const char *pack,
+			 const char *verb);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* What the CLI knows of packs: only what the library's describe tells. */
+#include "cli/cli.h"
+
+#include "base/str.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+json_t *cli_describe(struct cli *c, const char *pack)
+{
+	hcp_error err = {.size = sizeof(err)};
+	hcp_result *res = NULL;
+	json_t *value = NULL;
+	hcp_str text;
+
+	if (hcp_describe(c->rt, c->call, pack, &res, &err) == HCP_OK) {
+		text = hcp_result_json(res);
+		value = json_loadb(text.data, text.len, 0, NULL);
+	}
+	hcp_result_free(res);
+	return value;
+}
+
+static const char *tail_of(const char *key)
+{
+	const char *dot = strchr(key, '.');
+
+	return dot ? dot + 1 : key;
+}
+
+/* One key whose tail is these words, or NULL where there is none or more than one. */
+static const char *by_tail(const json_t *commands, const char *joined)
+{
+	const char *key, *found = NULL;
+	json_t *v;
+
+	json_object_foreach((json_t *)(uintptr_t)commands, key, v)
+	{
+		if (strcmp(tail_of(key), joined) != 0)
+			continue;
+		if (found)
+			return NULL;
+		found = key;
+	}
+	return found;
+}
+
+char *cli_verb_key(const json_t *manifest, char *const *words, int count)
+{
+	const json_t *commands = json_object_get(manifest, "commands");
+	AUTO_BUF joined = {0};
+	const char *key;
+
+	for (int i = 0; i < count; i++) {
+		if (i)
+			buf_putc(&joined, ' ');
+		buf_puts(&joined, words[i]);
+	}
+	if (joined.failed || !joined.data)
+		return NULL;
+	if (json_object_get(commands, joined.data))
+		return strdup(joined.data);
+	key = by_tail(commands, joined.data);
+	return strdup(key ? key : joined.data);
+}
+
+struct guess {
+	const char *word, *best;
+	unsigned least;
+};
+
+static void consider(struct guess *g, const char *candidate)
+{
+	unsigned d = str_distance(g->word, candidate);
+
+	if (d < g->least) {
+		g->least = d;
+		g->best = candidate;
+	}
+}
+
+static void guess_pack(struct cli *c, const char *pack)
+{
+	json_t *all = cli_describe(c, NULL), *p;
+	struct guess g = {.word = pack, .least = 3};
+	const char *error = NULL;
+	size_t i;
+
+	json_array_foreach(json_object_get(all, "packs"), i, p)
+	{
+		const char *id = json_string_value(json_object_get(p, "pack_id"));
+
+		if (id && strcmp(id, pack) != 0)
+			consider(&g, id);
+		else if (id)
+			error = json_string_value(json_object_get(p, "error"));
+	}
+	if (g.best && !error)
+		cli_hint("did you mean: %s", g.best);
+	json_decref(all);
+}
+
+static void guess_verb(struct cli *c, const char *pack, const char *verb)
+{
+	json_t *manifest = cli_describe(c, pack), *v;
+	struct guess g = {.word = verb, .least = 4};
+	const char *key;
+
+	json_object_foreach(json_object_get(manifest, "commands"), key, v) consider(&g, key);
+	if (g.best && strcmp(g.best, verb) != 0)
+		cli_hint("did you mean: %s", g.best);
+	json_decref(manifest);
+}
+
+void cli_explain_refusal(struct cli *c, const hcp_result *res, const char *pack,
+			 const char *verb)
+{
+	hcp_str error = hcp_result_error(res);
+
+	if (!pack)
+		return;
+	if (hcp_result_step(res) == 1 && str_starts(error.data, "unknown pack"))
+		guess_pack(c, pack);
+	else if (hcp_result_step(res) == 2)
+		cli_hint("run: hcp activate %s", pack);
+	else if (hcp_result_step(res) == 3)
+		guess_verb(c, pack, verb);
+	else if (strcmp(error.data, "confirm required") == 0)
+		cli_hint("this command asks for consent: add confirm=true");
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/* Options, the verb table, and what every verb needs around it. */
+#include "cli/cli.h"
+
+#include "base/str.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const struct cli_verb cli_verbs[] = {
+    {"exec", "exec <pack_id> <verb_key> [-- k=v ...] | exec -", "run one command", cmd_exec,
+     true},
+    {"activate", "activate <pack_id>...", "activate packs on the session", cmd_activate, true},
+    {"deactivate", "deactivate <pack_id>...", "take packs off the session", cmd_deactivate,
+     true},
+    {"session", "session", "show the session and its packs", cmd_session, true},
+    {"packs", "packs", "list installed packs", cmd_packs, true},
+    {NULL, NULL, NULL, NULL, false},
+};
+
+struct option {
+	const char *name, *value, *help; /* value NULL: a switch */
+	size_t offset;
+};
+#define OPT(member) offsetof(struct cli, member)
+static const struct option options[] = {
+    {"--root", "DIR", "the root folder (else $HCP_ROOT, ~/.config/hcp, /etc/hcp)", OPT(root)},
+    {"--state", "DIR", "the state folder (else $HCP_STATE, ~/.local/state/hcp)", OPT(state)},
+    {"--session", "NAME", "the session (else $HCP_SESSION, \"default\")", OPT(session)},
+    {"--tenant", "NAME", "the tenant to act in", OPT(tenant)},
+    {"--project", "NAME", "the project to act in", OPT(project)},
+    {"--deadline", "TIME", "a limit on the whole run: 10s, 500ms", OPT(deadline)},
+    {"--json", NULL, "one line of JSON, on a terminal, too", OPT(json)},
+    {"--raw", NULL, "print the result alone (exec)", OPT(raw)},
+    {"--verbose", NULL, "run id and log lines on stderr (also -v)", OPT(verbose)},
+    {"--help", NULL, "this text (also -h)", OPT(help)},
+};
+#define OPTION_COUNT (sizeof(options) / sizeof(options[0]))
+
+int cli_fail(int status, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	fputs("hcp: ", stderr);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+	return status;
+}
+
+void cli_hint(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	fputs("hint: ", stderr);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+}
+
+int cli_usage(const struct cli_verb *verb, const char *why)
+{
+	if (why)
+		fprintf(stderr, "hcp: %s\n", why);
+	fprintf(stderr, "usage: hcp %s\n",
+		verb ? verb->usage : "<verb> ... (hcp --help lists them)");
+	return CLI_USAGE;
+}
+
+static void print_help(const struct cli_verb *verb)
+{
+	if (verb) {
+		printf("usage: hcp %s\n%s\n\noptions:\n", verb->usage, verb->summary);
+	} else {
+		puts("usage: hcp <verb> ...\n\nverbs:");
+		for (const struct cli_verb *v = cli_verbs; v->name; v++)
+			printf("  %-12s %s\n", v->name, v->summary);
+		puts("\noptions:");
+	}
+	for (size_t i = 0; i < OPTION_COUNT; i++)
+		printf("  %-10s %-5s %s\n", options[i].name,
+		       options[i].value ? options[i].value : "", options[i].help);
+	puts("  --version        the version\n\nexit status: 0 ok; the program's own code or "
+	     "128+signal when a "
+	     "wrapped program fails;\n1 another failure; 124 time-out; 125 hcp failed; 126 "
+	     "denied; 127 no "
+	     "such bin; 2 usage");
+}
+
+static const struct option *find_option(const char *word, size_t len)
+{
+	for (size_t i = 0; i < OPTION_COUNT; i++)
+		if (strlen(options[i].name) == len && strncmp(options[i].name, word, len) == 0)
+			return &options[i];
+	if (len == 2 && strncmp(word, "-h", 2) == 0)
+		return find_option("--help", 6);
+	if (len == 2 && strncmp(word, "-v", 2) == 0)
+		return find_option("--verbose", 9);
+	return NULL;
+}
+
+/* Takes one option at argv[*i]; *i moves past its value. -1: a message was printed. */
+static int take_option(struct cli *c, char **argv, int argc, int *i)
+{
+	const char *word = argv[*i], *equals = strchr(word, '=');
+	const struct option *o =
+	    find_option(word, equals ? (size_t)(equals - word) : strlen(word));
+	char *member;
+
+	if (!o)
+		return cli_fail(-1, "unknown option %s", word);
+	member = (char *)c + o->offset;
+	if (!o->value) {
+		if (equals)
+			return cli_fail(-1, "%s takes no value", o->name);
+		*(bool *)(void *)member = true;
+		return 0;
+	}
+	if (!equals && *i + 1 >= argc)
+		return cli_fail(-1, "%s needs a value", o->name);
+	*(const char **)(void *)member = equals ? equals + 1 : argv[++*i];
+	return 0;
+}
+
+/* Splits the words: options anywhere before "--", all else in order into c->argv. */
+static int parse(struct cli *c, int argc, char **argv)
+{
+	int i;
+
+	c->argv = calloc((size_t)argc + 1, sizeof(*c->argv));
+	if (!c->argv)
+		return cli_fail(-1, "out of memory");
+	for (i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		if (argv[i][0] == '-' && argv[i][1]) {
+			if (take_option(c, argv, argc, &i) < 0)
+				return -1;
+		} else {
+			c->argv[c->argc++] = argv[i];
+		}
+	}
+	c->rest = c->argc;
+	for (i++; i < argc; i++)
+		c->argv[c->argc++] = argv[i];
+	return 0;
+}
+
+static hcp_call *signalled_call; /* written before the handlers are installed */
+static volatile sig_atomic_t caught;
+
+static void on_signal(int number)
+{
+	caught = number;
+	hcp_call_cancel(signalled_call);
+}
+
+/* A run is cancelled, not abandoned: its tree dies, its end record is written. */
+static void catch_signals(struct cli *c)
+{
+	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+
+	signalled_call = c->call;
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	sigaction(SIGHUP, &sa, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static void log_line(void *user, hcp_log_level level, hcp_str line)
+{
+	static const char *const names[] = {"debug", "info", "warning", "error"};
+	const struct cli *c = user;
+
+	if (c->verbose || level >= HCP_LOG_WARN)
+		fprintf(stderr, "hcp: %s: %.*s\n", names[level], (int)line.len, line.data);
+}
+
+static int open_runtime(struct cli *c)
+{
+	hcp_options *o = hcp_options_new();
+	hcp_error err = {.size = sizeof(err)};
+	hcp_status status = o ? HCP_OK : HCP_ENOMEM;
+
+	if (status == HCP_OK && c->root)
+		status = hcp_options_root(o, c->root);
+	if (status == HCP_OK && c->state)
+		status = hcp_options_state(o, c->state);
+	if (status == HCP_OK)
+		status = hcp_options_face(o, HCP_FACE_CLI);
+	if (status == HCP_OK)
+		status = hcp_options_log(o, log_line, c);
+	if (status == HCP_OK)
+		status = hcp_open(o, &c->rt, &err);
+	hcp_options_free(o);
+	if (status != HCP_OK)
+		return cli_fail(CLI_RUNTIME, "%s",
+				err.text[0] ? err.text : hcp_status_text(status));
+	return 0;
+}
+
+static int open_call(struct cli *c)
+{
+	const char *session = c->session ? c->session : getenv("HCP_SESSION");
+	int64_t ms = c->deadline ? unit_duration_ms(c->deadline) : 0;
+
+	if (ms < 0)
+		return cli_fail(CLI_USAGE, "--deadline must be a duration like 10s or 500ms");
+	c->call = hcp_call_new(c->rt);
+	if (!c->call)
+		return cli_fail(CLI_RUNTIME, "out of memory");
+	if (session && *session && hcp_call_session(c->call, session) != HCP_OK)
+		return cli_fail(CLI_USAGE,
+				"a session is named by 1 to 64 of A-Z a-z 0-9 _ . -");
+	if (hcp_call_identity(c->call, c->tenant, c->project) != HCP_OK ||
+	    hcp_call_deadline_ms(c->call, (uint64_t)ms) != HCP_OK)
+		return cli_fail(CLI_RUNTIME, "out of memory");
+	return 0;
+}
+
+static const struct cli_verb *find_verb(const char *name)
+{
+	for (const struct cli_verb *v = cli_verbs; v->name; v++)
+		if (strcmp(v->name, name) == 0)
+			return v;
+	return NULL;
+}
+
+static int unknown_verb(const char *name)
+{
+	const char *best = NULL;
+	unsigned distance, least = 3;
+
+	for (const struct cli_verb *v = cli_verbs; v->name; v++) {
+		distance = str_distance(name, v->name);
+		if (distance < least) {
+			least = distance;
+			best = v->name;
+		}
+	}
+	cli_fail(CLI_USAGE, "there is no verb \"%s\"", name);
+	if (best)
+		cli_hint("did you mean: hcp %s", best);
+	return cli_usage(NULL, NULL);
+}
+
+static int run_verb(struct cli *c, const struct cli_verb *verb)
+{
+	int status;
+
+	c->argv++; /* past the verb itself */
+	c->argc--;
+	c->rest--;
+	if (verb->needs_runtime) {
+		status = open_runtime(c);
+		if (status == 0)
+			status = open_call(c);
+		if (status != 0)
+			return status;
+		catch_signals(c);
+	}
+	status = verb->run(c);
+	return caught && status != 0 ? 128 + caught : status;
+}
+
+int main(int argc, char **argv)
+{
+	const struct cli_verb *verb = NULL;
+	struct cli c = {0};
+	char **words;
+	int status;
+
+	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+		printf("hcp %d.%d.%d\n", HCP_VERSION_MAJOR, HCP_VERSION_MINOR,
+		       HCP_VERSION_PATCH);
+		return 0;
+	}
+	if (parse(&c, argc, argv) < 0)
+		return cli_usage(NULL, NULL);
+	words = c.argv;
+	if (c.rest > 0)
+		verb = find_verb(c.argv[0]);
+	if (c.help) {
+		print_help(verb);
+		status = 0;
+	} else if (c.rest == 0) {
+		status = cli_usage(NULL, "a verb is needed");
+	} else if (!verb) {
+		status = unknown_verb(c.argv[0]);
+	} else {
+		status = run_verb(&c, verb);
+	}
+	hcp_call_free(c.call);
+	hcp_close(c.rt);
+	free(words);
+	return status;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* stdout: one JSON text and a newline, nothing else; a write that fails is noticed. */
+#include "cli/cli.h"
+
+#include "base/fd.h"
+#include "base/str.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+bool cli_for_people(const struct cli *c)
+{
+	return !c->json && isatty(STDOUT_FILENO);
+}
+
+static void newline(struct buf *out, int depth)
+{
+	buf_putc(out, '\n');
+	for (int i = 0; i < depth; i++)
+		buf_puts(out, "  ");
+}
+
+/* Indents compact JSON without touching a token: numbers keep their text. */
+static void indent(const char *s, size_t len, struct buf *out)
+{
+	int depth = 0;
+	bool quoted = false;
+
+	for (size_t i = 0; i < len; i++) {
+		char ch = s[i];
+
+		if (quoted) {
+			buf_putc(out, ch);
+			if (ch == '\\' && i + 1 < len)
+				buf_putc(out, s[++i]);
+			quoted = ch != '"';
+			continue;
+		}
+		if (ch == '"')
+			quoted = true;
+		if ((ch == '}' || ch == ']') && i && !strchr("{[", s[i - 1]))
+			newline(out, depth - 1);
+		buf_putc(out, ch);
+		if (ch == '}' || ch == ']')
+			depth--;
+		if (ch == '{' || ch == '[')
+			depth++;
+		if ((ch == '{' || ch == '[') && i + 1 < len && !strchr("}]", s[i + 1]))
+			newline(out, depth);
+		if (ch == ',')
+			newline(out, depth);
+		if (ch == ':')
+			buf_putc(out, ' ');
+	}
+}
+
+int cli_print_text(const char *text, size_t len)
+{
+	struct hcp_err err = {0};
+
+	fflush(stdout);
+	if (fd_write_all(STDOUT_FILENO, text, len, &err) < 0 ||
+	    ((!len || text[len - 1] != '\n') && fd_write_all(STDOUT_FILENO, "\n", 1, &err) < 0))
+		return cli_fail(CLI_RUNTIME, "stdout: %s", err.text);
+	return 0;
+}
+
+int cli_print_json(const struct cli *c, hcp_str json)
+{
+	AUTO_BUF pretty = {0};
+
+	if (!cli_for_people(c))
+		return cli_print_text(json.data, json.len);
+	indent(json.data, json.len, &pretty);
+	if (pretty.failed)
+		return cli_fail(CLI_RUNTIME, "out of memory");
+	return cli_print_text(pretty.data, pretty.len);
+}
+
+int cli_status(hcp_status status, const hcp_error *err)
+{
+	int code = status == HCP_EDENIED ? CLI_DENIED : CLI_RUNTIME;
+
+	if (err->file[0])
+		return cli_fail(code, "%s:%d: %s (column %d)", err->file, err->line, err->text,
+				err->column);
+	return cli_fail(code, "%s", err->text[0] ? err->text : hcp_status_text(status));
+}

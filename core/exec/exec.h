@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* One run: what an envelope becomes on its way through the nine steps of §6.3. Each group of
+ * fields has one writer, named above it; whoever comes later only reads. The zero value of
+ * every field is the refusing one. */
+#ifndef HCP_EXEC_EXEC_H
+#define HCP_EXEC_EXEC_H
+
+#include "base/str.h"
+#include "runtime/runtime.h"
+#include "script/script.h"
+
+enum run_mode { RUN_MODE_REAL = 0, RUN_MODE_MOCK, RUN_MODE_BAD };
+
+/* Exit statuses of the contract between the CLI and its caller. */
+enum {
+	EXIT_ADAPTER = 1,
+	EXIT_TIMEOUT = 124,
+	EXIT_RUNTIME = 125,
+	EXIT_DENIED = 126,
+	EXIT_NO_BIN = 127,
+	EXIT_CANCELLED = 130
+};
+
+struct run {
+	/* exec_new: who asks, through what */
+	hcp_runtime *rt;
+	struct snapshot *snap;
+	hcp_call *call;
+	struct run
+	    *parent; /* the composite's run that asked for this one; NULL: from outside */
+	unsigned depth;
+	char id[AUDIT_RUN_ID_SIZE];
+	int64_t started_ns; /* CLOCK_MONOTONIC */
+	int64_t
+	    deadline_ns; /* 0: none yet; step_adapter narrows it to the command's time-out */
+	struct arena arena;
+
+	/* envelope.c (before step 1) */
+	const char *pack_id, *verb_key; /* never NULL; "" where unreadable */
+	json_t *args;                   /* an object without the reserved keys; owned */
+	bool confirmed; /* JSON true in confirm or apply; a nested run: its parent's */
+	enum run_mode mode;
+	const char *mode_given; /* RUN_MODE_BAD: what stood there */
+
+	/* step_pack (1) */
+	struct pack *pack;
+	bool pack_owned; /* else the parent's */
+
+	/* step_session (2) */
+	bool activated;
+
+	/* step_policy (3) */
+	const struct pack_command *command;
+	const struct policy_pack
+	    *granted; /* never NULL after step 3: the block or the default */
+	const struct policy_overlay *overlay;
+
+	/* step_principal (4) */
+	struct principal principal;
+	json_t *principal_json; /* as the provider gave it; owned; a nested run: borrowed */
+	bool authenticated;
+
+	/* step_capability (5) */
+	bool permitted;
+
+	/* step_confirm (6) */
+	bool consented; /* and args valid, argv rendered, guards passed */
+	char **argv;    /* kind wrap; argv[0] is NULL until step 8 */
+	size_t argc;
+
+	/* step_audit_begin (before 7) */
+	bool begun;
+
+	/* step_mint (7) */
+	bool minted; /* a Binding is there, or none is needed */
+	struct conf_env binding;
+
+	/* step_adapter (8) and its adapters */
+	struct policy_limits limits;
+	struct box_outcome outcome;
+	bool has_outcome;
+
+	/* run_refuse, run_fail, run_succeed: the verdict */
+	bool ok;
+	int step;                            /* reached */
+	int exit;                            /* EXIT_* or the child's own */
+	const char *error;                   /* NULL while nothing refused; first one wins */
+	struct buf result;                   /* JSON text; kept when ok */
+	struct buf stdout_text, stderr_text; /* what the envelope shows beside */
+};
+
+/* A run from outside or (parent given) from a composite; zeroed otherwise. */
+void exec_init(struct run *r, hcp_runtime *rt, struct snapshot *snap, hcp_call *call,
+	       struct run *parent);
+/* Walks the steps with what envelope.c has read. Always leaves a verdict in r; the audit step
+ * runs on every outcome. */
+void exec_run(struct run *r);
+/* The result envelope. -1: out of memory. */
+int envelope_write(const struct run *r, struct buf *out) HCP_MUST_CHECK;
+void exec_free(struct run *r);
+
+/* Refuses: always -1; the first refusal wins; exit is EXIT_DENIED unless set otherwise. */
+int run_refuse(struct run *r, int exit_code, const char *fmt, ...) HCP_PRINTF(3, 4)
+    __attribute__((cold));
+/* The same with a text as it is, NULL meaning that memory ran out. */
+int run_refuse_text(struct run *r, int exit_code, const char *text) __attribute__((cold));
+/* The same with prefix and err formatted with its place; memory running out is EXIT_RUNTIME. */
+int run_refuse_err(struct run *r, int exit_code, const char *prefix, const struct hcp_err *err)
+    __attribute__((cold));
+/* A line for the operator's log. */
+void run_log(const struct run *r, hcp_log_level level, const char *fmt, ...) HCP_PRINTF(3, 4);
+int64_t run_now_ns(void);
+
+/* Before step 1; what is wrong is left in r for exec_run. */
+void envelope_read(struct run *r, const char *text, size_t len);
+/* The same for a composite's call. `args` is an object; copied. */
+void envelope_nested(struct run *r, const char *pack_id, const char *verb_key,
+		     const json_t *args);
+
+/* The steps: 0, or -1 with a refusal in r. */
+int step_pack(struct run *r);
+int step_session(struct run *r);
+int step_policy(struct run *r);
+int step_principal(struct run *r);
+int step_capability(struct run *r);
+int step_confirm(struct run *r);
+int step_mint(struct run *r);
+int step_adapter(struct run *r);
+int step_audit_begin(struct run *r);
+void step_audit(struct run *r);
+
+/* Runs policies/auth|guards/<name>.lua (the root's, else the installed one) on a request. What
+ * it prints goes to the log. -1: it could not be read, raised or overran; err says why. */
+int operator_script(struct run *r, enum script_role role, const char *name,
+		    const json_t *request, struct script_result *answer,
+		    struct hcp_err *err) HCP_MUST_CHECK;
+/* The log callback of every script; `user` is the run. */
+void run_script_log(void *user, int level, const char *line, size_t len);
+/* A script's limits under the settings and the run's deadline. */
+void run_script_limits(const struct run *r, struct script_limits *limits);
+
+/* Adapters, called by step_adapter. */
+int wrap_run(struct run *r);
+int lua_adapter_run(struct run *r);
+/* What ctx.exec, ctx.try and ctx.exec_all of a script do; `user` is the run. */
+void nested_host(struct run *r, struct script_host *host);
+/* The child's whole environment, built from nothing. NULL: out of memory. */
+char **wrap_environment(struct run *r, const struct box_view *view);
+/* Turns what the program did into the verdict (§6.4 step 8). */
+int wrap_result(struct run *r);
+
+#endif

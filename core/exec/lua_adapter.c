@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* Every adapter kind but `wrap` is adapters/<kind>.lua, the root's or the installed one. Its
+ * result is judged by the command's `output`. */
+#include "exec/exec.h"
+
+#include "base/fd.h"
+#include "base/json.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static const char *load_script(void *user, const char *path, size_t *len)
+{
+	const struct run *r = user;
+	const struct pack_file *f = pack_file(r->pack, path);
+
+	*len = f && f->text ? f->size : 0;
+	return f ? f->text : NULL;
+}
+
+/* What `check` and `run` get to see of the command. */
+static json_t *command_json(const struct run *r, struct hcp_err *err)
+{
+	const struct pack_command *c = r->command;
+	json_t *j = json_pack("{s:s,s:s,s:s,s:s*}", "verb_key", c->key, "kind", c->kind,
+			      "summary", c->summary, "script", c->script);
+	json_t *own = c->own ? yaml_to_json(c->own, r->pack->shown, err) : NULL;
+
+	if (!j || (c->own && !own)) {
+		json_decref(j);
+		json_decref(own);
+		return NULL;
+	}
+	if (own)
+		json_object_set_new(j, c->kind, own);
+	return j;
+}
+
+static double deadline_epoch(const struct run *r)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9 +
+	       (double)(r->deadline_ns - run_now_ns()) / 1e9;
+}
+
+static json_t *ctx_json(const struct run *r)
+{
+	const struct principal *p = &r->principal;
+
+	return json_pack(
+	    "{s:s,s:s,s:{s:s,s:s,s:s*},s:s,s:b,s:s,s:f}", "pack_id", r->pack->id, "verb_key",
+	    r->command->key, "principal", "id", p->id, "tenant", p->tenant, "project_id",
+	    p->project, "session", r->call->session, "confirmed", r->confirmed, "mode",
+	    r->mode == RUN_MODE_MOCK ? "mock" : "real", "deadline", deadline_epoch(r));
+}
+
+static int check_output(struct run *r)
+{
+	AUTO_BUF faults = {0};
+	struct hcp_err err = {0};
+	json_t *value;
+	int n;
+
+	if (!r->command->output)
+		return 0;
+	value = json_parse(r->result.data, r->result.len, LIMIT_STDOUT_DEPTH, &err);
+	if (!value)
+		return run_refuse(r, EXIT_ADAPTER, "invalid result: result: %s", err.text);
+	n = schema_validate(r->command->output, value, "result", &faults);
+	json_decref(value);
+	if (n == 0)
+		return 0;
+	if (n < 0 || faults.failed)
+		return run_refuse_text(r, EXIT_RUNTIME, NULL);
+	return run_refuse_text(r, EXIT_ADAPTER,
+			       arena_printf(&r->arena, "invalid result: %s", faults.data));
+}
+
+static int refuse_script(struct run *r, const struct hcp_err *err)
+{
+	int code = EXIT_ADAPTER;
+
+	if (err->code == HCP_E_TIMEOUT)
+		code = EXIT_TIMEOUT;
+	if (err->code == HCP_E_CANCELLED)
+		code = EXIT_CANCELLED;
+	return run_refuse_err(r, code, "", err);
+}
+
+static int call_adapter(struct run *r, struct script_call *call)
+{
+	struct script_result answer = {0};
+	struct hcp_err err = {0};
+	int rc;
+
+	if (script_run(call, &answer, &err) < 0) {
+		rc = refuse_script(r, &err);
+	} else if (answer.answer != SCRIPT_ANSWER_VALUE) {
+		rc = run_refuse(r, EXIT_ADAPTER, "script: %s: gave no result", call->name);
+	} else {
+		r->result = answer.result;
+		answer.result = (struct buf){0};
+		rc = check_output(r);
+	}
+	script_result_free(&answer);
+	return rc;
+}
+
+int lua_adapter_run(struct run *r)
+{
+	AUTO_FREE char *source = NULL;
+	char path[128], name[128];
+	struct script_call call = {.role = SCRIPT_ADAPTER, .export = "run", .name = name};
+	struct hcp_err err = {0};
+	json_t *command, *ctx;
+	int rc;
+
+	snprintf(path, sizeof(path), "adapters/%s.lua", r->command->kind);
+	snprintf(name, sizeof(name), "%s.lua", r->command->kind);
+	if (root_read(&r->snap->root, path, true, LIMIT_SCRIPT, &source, &call.source_len,
+		      &err) < 0) {
+		if (errno == ENOENT)
+			return run_refuse(r, EXIT_ADAPTER, "adapter %s not executable in hcp",
+					  r->command->kind);
+		return run_refuse_err(r, EXIT_RUNTIME, "config: ", &err);
+	}
+	command = command_json(r, &err);
+	ctx = ctx_json(r);
+	call.source = source;
+	call.owner = arena_printf(&r->arena, "pack %s", r->pack->id);
+	call.args[0] = r->args;
+	call.args[1] = command;
+	call.ctx = ctx;
+	call.host = (struct script_host){.user = r, .log = run_script_log, .load = load_script};
+	nested_host(r, &call.host);
+	run_script_limits(r, &call.limits);
+	call.limits.script_ms = r->limits.timeout_ms;
+	rc = command && ctx && call.owner ? call_adapter(r, &call)
+					  : run_refuse_text(r, EXIT_RUNTIME, NULL);
+	json_decref(command);
+	json_decref(ctx);
+	return rc;
+}

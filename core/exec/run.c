@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* The verdict of a run: how a step refuses, and how a run is freed. */
+#include "exec/exec.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+void exec_init(struct run *r, hcp_runtime *rt, struct snapshot *snap, hcp_call *call,
+	       struct run *parent)
+{
+	memset(r, 0, sizeof(*r));
+	r->rt = rt;
+	r->snap = snap;
+	r->call = call;
+	r->parent = parent;
+	r->depth = parent ? parent->depth + 1 : 0;
+	r->pack_id = r->verb_key = "";
+	r->started_ns = run_now_ns();
+	if (parent)
+		r->deadline_ns = parent->deadline_ns;
+	else if (call->deadline_ms)
+		r->deadline_ns = r->started_ns + (int64_t)call->deadline_ms * 1000000;
+	audit_new_run_id(r->id);
+}
+
+int run_refuse_text(struct run *r, int exit_code, const char *text)
+{
+	if (r->error)
+		return -1;
+	r->ok = false;
+	r->exit = text ? exit_code : EXIT_RUNTIME;
+	r->error = text ? text : "out of memory";
+	return -1;
+}
+
+int run_refuse(struct run *r, int exit_code, const char *fmt, ...)
+{
+	AUTO_BUF text = {0};
+	char small[2048];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(small, sizeof(small), fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return run_refuse_text(r, exit_code, NULL);
+	/* what came from outside may be cut in the middle of a character: the envelope stays
+	 * UTF-8 */
+	utf8_clean(&text, small, (size_t)n < sizeof(small) ? (size_t)n : sizeof(small) - 1);
+	return run_refuse_text(
+	    r, exit_code, text.failed ? NULL : arena_strndup(&r->arena, text.data, text.len));
+}
+
+int run_refuse_err(struct run *r, int exit_code, const char *prefix, const struct hcp_err *err)
+{
+	char text[1600];
+
+	if (err->code == HCP_E_NOMEM)
+		return run_refuse_text(r, EXIT_RUNTIME, NULL);
+	hcp_err_format(err, text, sizeof(text));
+	return run_refuse(r, exit_code, "%s%s", prefix, text);
+}
+
+void run_log(const struct run *r, hcp_log_level level, const char *fmt, ...)
+{
+	char line[2048];
+	va_list ap;
+	int n;
+
+	if (!r->rt->options.log)
+		return;
+	va_start(ap, fmt);
+	n = vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return;
+	if ((size_t)n >= sizeof(line))
+		n = sizeof(line) - 1;
+	r->rt->options.log(r->rt->options.log_user, level, (hcp_str){line, (size_t)n});
+}
+
+int64_t run_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+void exec_free(struct run *r)
+{
+	json_decref(r->args);
+	if (!r->parent)
+		json_decref(r->principal_json);
+	if (r->pack_owned)
+		pack_close(r->pack);
+	if (r->has_outcome)
+		box_outcome_free(&r->outcome);
+	buf_free(&r->result);
+	buf_free(&r->stdout_text);
+	buf_free(&r->stderr_text);
+	arena_free(&r->arena);
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* Step 4: who asks. The operator's provider (Lua) answers from the request; whatever it gets
+ * wrong denies, and no other provider is asked. A nested run has its parent's principal, whose
+ * tenant and expiry are judged anew. */
+#include "exec/exec.h"
+
+#include "base/json.h"
+
+#include <pwd.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static int malformed(struct run *r, const char *why)
+{
+	return run_refuse(r, EXIT_DENIED, "denied: auth: %s", why);
+}
+
+static int64_t epoch_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* The kernel vouches for this process's own real uid; that is the peer of the CLI and the
+ * library. */
+static json_t *peer_json(void)
+{
+	struct passwd pw, *found = NULL;
+	char space[4096];
+	uid_t uid = getuid();
+	json_t *peer = json_pack("{s:I,s:I,s:I}", "uid", (json_int_t)uid, "gid",
+				 (json_int_t)getgid(), "pid", (json_int_t)getpid());
+
+	if (peer && getpwuid_r(uid, &pw, space, sizeof(space), &found) == 0 && found)
+		json_object_set_new(peer, "user", json_string(found->pw_name));
+	return peer;
+}
+
+static json_t *request_json(const struct run *r)
+{
+	json_t *q =
+	    json_pack("{s:s,s:s,s:s,s:o}", "face", runtime_face_name(r->rt->options.face),
+		      "pack_id", r->pack->id, "verb_key", r->command->key, "peer", peer_json());
+
+	if (q && r->call->tenant)
+		json_object_set_new(q, "tenant", json_string(r->call->tenant));
+	if (q && r->call->project)
+		json_object_set_new(q, "project_id", json_string(r->call->project));
+	return q;
+}
+
+/* An optional string of the provider's answer; *out NULL where it is absent. */
+static int take_string(struct run *r, const char *key, const char **out)
+{
+	json_t *v = json_object_get(r->principal_json, key);
+
+	*out = NULL;
+	if (!v || json_is_null(v))
+		return 0;
+	if (!json_is_string(v) || !json_string_length(v) ||
+	    memchr(json_string_value(v), '\0', json_string_length(v)))
+		return run_refuse(r, EXIT_DENIED, "denied: auth: %s must be a string", key);
+	*out = json_string_value(v);
+	return 0;
+}
+
+static int take_strings(struct run *r, const char *key, struct conf_strings *out)
+{
+	json_t *list = json_object_get(r->principal_json, key), *v;
+	size_t i;
+
+	memset(out, 0, sizeof(*out));
+	if (!list || json_is_null(list))
+		return 0;
+	if (!json_is_array(list))
+		return run_refuse(r, EXIT_DENIED, "denied: auth: %s must be a list", key);
+	out->items = arena_array(&r->arena, json_array_size(list) + 1, sizeof(*out->items));
+	if (!out->items)
+		return run_refuse_text(r, EXIT_RUNTIME, NULL);
+	json_array_foreach(list, i, v)
+	{
+		if (!json_is_string(v) || strlen(json_string_value(v)) != json_string_length(v))
+			return run_refuse(r, EXIT_DENIED, "denied: auth: %s must hold strings",
+					  key);
+		out->items[out->count++] = json_string_value(v);
+	}
+	out->given = true;
+	return 0;
+}
+
+static bool id_is_fine(const char *id)
+{
+	size_t len = strlen(id);
+
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)id[i] < 0x20 || id[i] == 0x7f)
+			return false;
+	return len > 0 && len <= LIMIT_PRINCIPAL;
+}
+
+static int take_expiry(struct run *r)
+{
+	json_t *v = json_object_get(r->principal_json, "expires_at");
+
+	if (!v || json_is_null(v))
+		return 0;
+	if (json_is_integer(v) && json_integer_value(v) > 0 &&
+	    json_integer_value(v) < INT64_MAX / 1000)
+		r->principal.expires_at_ms = json_integer_value(v) * 1000;
+	else if (json_is_real(v) && json_real_value(v) > 0 && json_real_value(v) < 1e15)
+		r->principal.expires_at_ms = (int64_t)(json_real_value(v) * 1000);
+	else
+		return malformed(r, "expires_at must be seconds since 1970");
+	return 0;
+}
+
+static int check_known_fields(struct run *r)
+{
+	static const char *const known[] = {"id",       "tenant", "tenants", "project_id",
+					    "projects", "roles",  "claims",  "expires_at"};
+	const char *key;
+	json_t *v;
+	bool found;
+
+	json_object_foreach(r->principal_json, key, v)
+	{
+		found = false;
+		for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+			found = found || strcmp(key, known[i]) == 0;
+		if (!found)
+			return run_refuse(r, EXIT_DENIED,
+					  "denied: auth: a principal has no field %s", key);
+	}
+	return 0;
+}
+
+static int read_principal(struct run *r)
+{
+	struct principal *p = &r->principal;
+
+	if (!json_is_object(r->principal_json))
+		return malformed(r, "the provider's answer is not a principal");
+	if (check_known_fields(r) < 0 || take_string(r, "id", &p->id) < 0)
+		return -1;
+	if (!p->id || !id_is_fine(p->id))
+		return malformed(r, "a principal needs an id");
+	if (take_string(r, "tenant", &p->own_tenant) < 0 ||
+	    take_string(r, "project_id", &p->own_project) < 0 ||
+	    take_strings(r, "tenants", &p->tenants) < 0 ||
+	    take_strings(r, "projects", &p->projects) < 0 ||
+	    take_strings(r, "roles", &p->roles) < 0 || take_expiry(r) < 0)
+		return -1;
+	p->claims = json_object_get(r->principal_json, "claims");
+	return 0;
+}
+
+static int take_answer(struct run *r, const struct script_result *answer)
+{
+	struct hcp_err err = {0};
+
+	if (answer->answer == SCRIPT_ANSWER_REFUSED)
+		return run_refuse(r, EXIT_DENIED, "denied: %s",
+				  answer->reason.len ? answer->reason.data : "unauthenticated");
+	if (answer->answer != SCRIPT_ANSWER_VALUE)
+		return malformed(r, "the provider gave no answer");
+	r->principal_json =
+	    json_parse(answer->result.data, answer->result.len, LIMIT_ENVELOPE_DEPTH, &err);
+	if (!r->principal_json)
+		return malformed(r, err.text);
+	return read_principal(r);
+}
+
+static int ask_provider(struct run *r)
+{
+	const struct policy_auth *auth =
+	    policy_auth_for(r->snap->policy, false, runtime_face_name(r->rt->options.face));
+	struct script_result answer = {0};
+	struct hcp_err err = {0};
+	json_t *request;
+	int rc;
+
+	if (!auth)
+		return run_refuse(r, EXIT_DENIED, "denied: unauthenticated");
+	request = request_json(r);
+	if (!request)
+		rc = run_refuse_text(r, EXIT_RUNTIME, NULL);
+	else if (operator_script(r, SCRIPT_AUTH, auth->provider, request, &answer, &err) < 0)
+		rc = malformed(r, err.text);
+	else
+		rc = take_answer(r, &answer);
+	script_result_free(&answer);
+	json_decref(request);
+	return rc;
+}
+
+static void inherit(struct run *r)
+{
+	const struct principal *from = &r->parent->principal;
+
+	r->principal_json = r->parent->principal_json;
+	r->principal = *from;
+}
+
+int step_principal(struct run *r)
+{
+	const struct settings *set = &r->snap->set;
+	const char *tenant = r->call->tenant ? r->call->tenant : set->tenant;
+	const char *project = r->call->project ? r->call->project : set->project_id;
+	bool brain;
+	struct hcp_err err = {0};
+
+	if (!r->command || !r->command->policy)
+		return run_refuse(r, EXIT_DENIED, "no policy for %s", r->verb_key);
+	if (r->parent)
+		inherit(r);
+	else if (ask_provider(r) < 0)
+		return -1;
+	if (!r->principal.id)
+		return run_refuse(r, EXIT_DENIED, "denied: unauthenticated");
+	if (r->principal.expires_at_ms && r->principal.expires_at_ms <= epoch_ms())
+		return run_refuse(r, EXIT_DENIED, "denied: auth: the principal has expired");
+	brain = r->command->policy->land_brain || (r->overlay && r->overlay->land_brain);
+	if (policy_identity(r->snap->policy, &r->principal, tenant, project, brain, &r->arena,
+			    &err) < 0)
+		return run_refuse_err(r, EXIT_DENIED, "", &err);
+	r->authenticated = true;
+	return 0;
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/* The wrap adapter: from a rendered argv to a program in its sandbox. It gathers what
+ * box_plan_build needs and holds the jail's lock around the run; it starts nothing itself. */
+#include "exec/exec.h"
+
+#include "base/fd.h"
+#include "base/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+struct job {
+	struct run *r;
+	const struct pack_wrap *wrap;
+	struct box_bin bin;
+	struct box_spec spec;
+	int jail_fd;
+	struct buf input;
+};
+
+static void job_free(struct job *j)
+{
+	box_bin_close(&j->bin);
+	fd_close(&j->jail_fd);
+	buf_free(&j->input);
+}
+
+static int open_bin(struct job *j)
+{
+	struct run *r = j->r;
+	struct hcp_err err = {0};
+	int code = EXIT_NO_BIN;
+
+	if (box_bin_open(j->wrap->bin, r->granted, r->pack->fd, r->pack->path, &r->arena,
+			 &j->bin, &code, &err) < 0)
+		return run_refuse_err(r, code, "", &err);
+	r->argv[0] =
+	    arena_strdup(&r->arena, strchr(j->wrap->bin, '/') ? j->bin.inside : j->wrap->bin);
+	return r->argv[0] ? 0 : run_refuse_text(r, EXIT_RUNTIME, NULL);
+}
+
+static int open_named_folder(struct job *j)
+{
+	struct run *r = j->r;
+
+	for (size_t i = 0; i < r->granted->workspace_count; i++) {
+		const struct policy_folder *f = &r->granted->workspaces[i];
+
+		if (strcmp(f->name, j->wrap->workspace_name) != 0)
+			continue;
+		j->jail_fd = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+		if (j->jail_fd < 0)
+			return run_refuse(r, EXIT_ADAPTER, "sandbox: workspace \"%s\": %s",
+					  f->name, strerrordesc_np(errno));
+		j->spec.jail_path = f->path;
+		j->spec.jail_write = f->write;
+		return 0;
+	}
+	return run_refuse(r, EXIT_ADAPTER,
+			  "sandbox: no workspace: the operator names no folder \"%s\"",
+			  j->wrap->workspace_name);
+}
+
+/* <state>/workspaces/<tenant>/<project or ->/<pack>: every part is a judged name. */
+static int open_kept_jail(struct job *j)
+{
+	struct run *r = j->r;
+	const struct principal *p = &r->principal;
+	struct hcp_err err = {0};
+	const char *rel = arena_printf(&r->arena, "workspaces/%s/%s/%s", p->tenant,
+				       p->project ? p->project : "-", r->pack->id);
+
+	if (!rel)
+		return run_refuse_text(r, EXIT_RUNTIME, NULL);
+	if (root_state_dir(&r->snap->root, rel, &j->jail_fd, &err) < 0)
+		return run_refuse_err(r, EXIT_ADAPTER, "sandbox: workspace: ", &err);
+	j->spec.jail_path = arena_printf(&r->arena, "%s/%s", r->snap->root.state, rel);
+	j->spec.jail_write = j->spec.jail_ours = true;
+	return j->spec.jail_path ? 0 : run_refuse_text(r, EXIT_RUNTIME, NULL);
+}
+
+static int open_jail(struct job *j)
+{
+	int rc = 0;
+
+	switch (j->wrap->workspace) {
+	case PACK_WS_PACK:
+		return 0;
+	case PACK_WS_EPHEMERAL:
+		j->spec.jail = BOX_JAIL_TMPFS;
+		j->spec.jail_write = true;
+		break;
+	case PACK_WS_WORKSPACE:
+		j->spec.jail = BOX_JAIL_FOLDER;
+		rc = j->wrap->workspace_name ? open_named_folder(j) : open_kept_jail(j);
+		break;
+	}
+	j->spec.cwd_jail = true;
+	j->spec.jail_fd = j->jail_fd;
+	return rc;
+}
+
+/* A link that leads out of the jail is refused before the run. Inside the sandbox such a link
+ * finds nothing of the host anyway; this is for the message, and for folders that other
+ * programs use. */
+static int check_links(struct job *j, const struct conf_strings *paths)
+{
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_BENEATH};
+	long fd;
+
+	for (size_t i = 0; j->jail_fd >= 0 && i < paths->count; i++) {
+		fd = syscall(SYS_openat2, j->jail_fd, paths->items[i], &how, sizeof(how));
+		if (fd >= 0)
+			close((int)fd);
+		else if (errno == EXDEV || errno == ELOOP)
+			return run_refuse(j->r, EXIT_ADAPTER,
+					  "sandbox: path escapes workspace");
+	}
+	return 0;
+}
+
+static int rewrite_files(struct job *j)
+{
+	struct box_view view;
+	struct conf_strings paths = {0};
+	struct hcp_err err = {0};
+	struct argv_files files = {.file_flags = &j->wrap->file_flags};
+
+	box_view(&j->spec, &view);
+	files.has_jail = j->spec.jail != BOX_JAIL_NONE;
+	files.jail_inside = view.workspace;
+	if (argv_rewrite_files(j->r->argv, j->r->argc, &files, &j->r->arena, &paths, &err) < 0)
+		return run_refuse_err(j->r, EXIT_ADAPTER, "", &err);
+	return check_links(j, &paths);
+}
+
+static int lock_jail(struct job *j)
+{
+	struct run *r = j->r;
+	int how = r->command->lock == PACK_LOCK_SHARED ? LOCK_SH : LOCK_EX;
+	struct timespec pause = {.tv_nsec = 1000000};
+
+	if (j->jail_fd < 0 || r->command->lock == PACK_LOCK_NONE)
+		return 0;
+	while (flock(j->jail_fd, how | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return run_refuse(r, EXIT_ADAPTER, "sandbox: workspace lock: %s",
+					  strerrordesc_np(errno));
+		if (__atomic_load_n(&r->call->cancelled, __ATOMIC_RELAXED))
+			return run_refuse(r, EXIT_CANCELLED, "sandbox: cancelled");
+		if (run_now_ns() >= r->deadline_ns)
+			return run_refuse(r, EXIT_TIMEOUT, "sandbox: workspace busy");
+		nanosleep(&pause, NULL);
+		if (pause.tv_nsec < 16000000)
+			pause.tv_nsec *= 2;
+	}
+	return 0;
+}
+
+static int gather_input(struct job *j)
+{
+	struct run *r = j->r;
+	struct hcp_err err = {0};
+	const char *text;
+
+	switch (j->wrap->stdin_kind) {
+	case PACK_STDIN_NONE:
+		return 0;
+	case PACK_STDIN_JSON:
+		json_add_value(&j->input, r->args);
+		break;
+	case PACK_STDIN_ARG:
+		if (argv_string(json_object_get(r->args, j->wrap->stdin_arg),
+				j->wrap->stdin_arg, &r->arena, &text, &err) < 0)
+			return run_refuse_err(r, EXIT_ADAPTER, "", &err);
+		buf_puts(&j->input, text);
+		break;
+	}
+	if (j->input.failed)
+		return run_refuse_text(r, EXIT_RUNTIME, NULL);
+	j->spec.stdin_data = j->input.data ? j->input.data : "";
+	j->spec.stdin_len = j->input.len;
+	return 0;
+}
+
+static int gather_files(struct job *j)
+{
+	struct run *r = j->r;
+	const struct conf_strings *names = &j->wrap->files;
+	struct box_file *files = arena_array(&r->arena, names->count + 1, sizeof(*files));
+	struct hcp_err err = {0};
+
+	if (!files)
+		return run_refuse_text(r, EXIT_RUNTIME, NULL);
+	for (size_t i = 0; i < names->count; i++) {
+		const json_t *value = json_object_get(r->args, names->items[i]);
+		struct box_file *f = &files[j->spec.file_count];
+
+		if (!value || json_is_null(value))
+			continue;
+		f->name = names->items[i];
+		if (argv_string(value, f->name, &r->arena, &f->data, &err) < 0)
+			return run_refuse_err(r, EXIT_ADAPTER, "", &err);
+		f->len = strlen(f->data);
+		j->spec.file_count++;
+	}
+	j->spec.files = files;
+	return 0;
+}
+
+static int fill_spec(struct job *j)
+{
+	struct run *r = j->r;
+	struct box_view view;
+
+	j->spec.bin = &j->bin;
+	j->spec.argv = r->argv;
+	box_view(&j->spec, &view);
+	j->spec.envp = wrap_environment(r, &view);
+	return j->spec.envp ? 0 : run_refuse_text(r, EXIT_RUNTIME, NULL);
+}
+
+static int act(struct job *j)
+{
+	struct run *r = j->r;
+	struct box_io io = {.cancel_fd = r->call->cancel_fd, .deadline_ns = r->deadline_ns};
+	struct box_plan *plan;
+	struct hcp_err err = {0};
+
+	if (!r->rt->box)
+		return run_refuse_err(r, EXIT_ADAPTER,
+				      "sandbox: init unavailable: ", &r->rt->box_err);
+	if (box_plan_build(&j->spec, &r->arena, &plan, &err) < 0)
+		return run_refuse_err(r, EXIT_ADAPTER, "", &err);
+	if (box_run(r->rt->box, &j->spec, plan, &io, &r->outcome, &err) < 0)
+		return run_refuse_err(r, strcmp(err.text, "exit 126") == 0 ? 126 : EXIT_ADAPTER,
+				      "", &err);
+	r->has_outcome = true;
+	return wrap_result(r);
+}
+
+#define NOBODY "65534"
+
+static void base_spec(struct job *j)
+{
+	struct run *r = j->r;
+	const char *user = r->granted->sandbox.user;
+
+	j->spec.sandbox = &r->granted->sandbox;
+	/* digits, judged when the policy was read; what else it were would be 0, refused below
+	 */
+	j->spec.user = (uid_t)strtoul(user ? user : NOBODY, NULL, 10);
+	j->spec.limits = r->limits;
+	j->spec.exec = r->granted->exec;
+	j->spec.exec_given = r->granted->exec_given;
+	j->spec.pack_fd = r->pack->fd;
+	j->spec.pack_path = r->pack->path;
+	j->spec.jail_fd = -1;
+}
+
+int wrap_run(struct run *r)
+{
+	struct job j = {.r = r, .wrap = &r->command->wrap, .bin = {.fd = -1}, .jail_fd = -1};
+	int rc;
+
+	if (!r->argv)
+		return run_refuse(r, EXIT_DENIED, "denied: no argv was rendered");
+	base_spec(&j);
+	rc = open_bin(&j) < 0 || open_jail(&j) < 0 || rewrite_files(&j) < 0 ||
+		     gather_input(&j) < 0 || gather_files(&j) < 0 || fill_spec(&j) < 0 ||
+		     lock_jail(&j) < 0
+		 ? -1
+		 : act(&j);
+	job_free(&j);
+	return rc;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* hcp.h - run declared commands through one fail-closed pipeline.
+ *
+ * A runtime (hcp_open) holds a root folder's configuration and may be shared by threads. A call
+ * (hcp_call_new) holds what one invoker says about itself: session, tenant, project, deadline.
+ * hcp_exec takes an exec envelope (§6.1) and gives a result envelope (§6.2), for a denial too:
+ * only misuse and lack of memory are C errors.
+ *
+ * The library never changes the host's signal handlers, working directory, umask, environment
+ * or locale, prints nothing and never exits. Strings passed in are copied unless it says
+ * "borrowed".
+ */
+#ifndef HCP_H
+#define HCP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HCP_VERSION_MAJOR 0
+#define HCP_VERSION_MINOR 1
+#define HCP_VERSION_PATCH 0
+
+#if defined(__GNUC__)
+#define HCP_API __attribute__((visibility("default")))
+#else
+#define HCP_API
+#endif
+
+typedef struct hcp_options hcp_options; /* how to open; one thread at a time */
+typedef struct hcp_runtime hcp_runtime; /* any thread */
+typedef struct hcp_call hcp_call;       /* one thread at a time, but hcp_call_cancel: any */
+typedef struct hcp_result hcp_result;   /* immutable; any thread may read; the caller frees */
+
+typedef enum {
+	HCP_OK = 0,
+	HCP_EINVAL = -1, /* misuse: a NULL, a name that isn't one */
+	HCP_ENOMEM = -2, /* out of memory */
+	HCP_ECONFIG =
+	    -3, /* root, settings, policy or state are not usable; hcp_error says why */
+	HCP_EDENIED = -4 /* an administrative call that the operator's settings refuse */
+} hcp_status;
+
+/* Bytes with their length, and a NUL behind them. Borrowed. */
+typedef struct {
+	const char *data;
+	size_t len;
+} hcp_str;
+
+typedef struct {
+	size_t size; /* sizeof(hcp_error), set by the caller before every use */
+	char text[1024];
+	char file[256];   /* "" where no file is meant */
+	int line, column; /* 1-based; 0: none */
+} hcp_error;
+
+typedef enum {
+	HCP_FACE_LIBRARY = 0,
+	HCP_FACE_CLI,
+	HCP_FACE_STDIO,
+	HCP_FACE_SOCKET,
+	HCP_FACE_HTTP,
+	HCP_FACE_MCP
+} hcp_face;
+
+typedef enum { HCP_LOG_DEBUG = 0, HCP_LOG_INFO, HCP_LOG_WARN, HCP_LOG_ERROR } hcp_log_level;
+
+/* The version of the library that is linked, (major << 16) | (minor << 8) | patch. */
+HCP_API uint32_t hcp_version(void);
+HCP_API const char *hcp_status_text(hcp_status s);
+HCP_API hcp_str hcp_str_from(const char *text); /* borrowed; NULL gives {NULL, 0} */
+
+/* ---- options ---- */
+
+HCP_API hcp_options *hcp_options_new(void); /* NULL: out of memory */
+HCP_API void hcp_options_free(hcp_options *o);
+/* The root and state folders; without them $HCP_ROOT, $HCP_STATE and the defaults count. A root
+ * that is named and isn't there is an error, never a reason to look further. */
+HCP_API hcp_status hcp_options_root(hcp_options *o, const char *dir);
+HCP_API hcp_status hcp_options_state(hcp_options *o, const char *dir);
+/* How runs reach this program; audit records and providers see it. Default HCP_FACE_LIBRARY. */
+HCP_API hcp_status hcp_options_face(hcp_options *o, hcp_face face);
+/* One line without its newline, redacted. Called on the thread of the run; it must not call
+ * into the library. */
+typedef void hcp_log_fn(void *user, hcp_log_level level, hcp_str line);
+HCP_API hcp_status hcp_options_log(hcp_options *o, hcp_log_fn *fn, void *user);
+
+/* ---- runtime ---- */
+
+/* Opens a runtime. `o` may be NULL and is not kept. *out is NULL on every error but one: a root
+ * whose settings or policy are broken opens, and each of its runs is the result envelope
+ * `config: ...`; hcp_check tells. */
+HCP_API hcp_status hcp_open(const hcp_options *o, hcp_runtime **out, hcp_error *err);
+/* HCP_OK, or HCP_ECONFIG with what every run would be refused with. */
+HCP_API hcp_status hcp_check(hcp_runtime *rt, hcp_error *err);
+/* Reads settings and policy again. On failure new runs are denied with the reason until a
+ * reload succeeds; runs under way keep what they began with. */
+HCP_API hcp_status hcp_reload(hcp_runtime *rt, hcp_error *err);
+/* Cancels every run under way; they end with `sandbox: cancelled`. Any thread. */
+HCP_API void hcp_cancel_all(hcp_runtime *rt);
+/* Waits for runs under way, then frees. NULL is fine. */
+HCP_API void hcp_close(hcp_runtime *rt);
+
+/* ---- calls ---- */
+
+HCP_API hcp_call *hcp_call_new(hcp_runtime *rt); /* NULL: out of memory */
+HCP_API void hcp_call_free(hcp_call *c);
+/* [A-Za-z0-9_.-]{1,64}; default "default". */
+HCP_API hcp_status hcp_call_session(hcp_call *c, const char *name);
+/* What the invoker asks to act as; NULL: nothing asked. Checked against the principal (§6.3
+ * step 4). */
+HCP_API hcp_status hcp_call_identity(hcp_call *c, const char *tenant, const char *project_id);
+/* A limit on the whole run from the start of hcp_exec, milliseconds; 0: the command's own
+ * alone. */
+HCP_API hcp_status hcp_call_deadline_ms(hcp_call *c, uint64_t ms);
+/* Cancels the call's run, also one that starts later. Async-signal-safe. */
+HCP_API void hcp_call_cancel(hcp_call *c);
+
+/* ---- runs ---- */
+
+/* Runs one envelope. `c` may be NULL. Blocks. *out is set on HCP_OK only: a result envelope,
+ * `ok: false` for whatever was refused or failed. */
+HCP_API hcp_status hcp_exec(hcp_runtime *rt, hcp_call *c, hcp_str envelope, hcp_result **out);
+
+HCP_API hcp_str
+hcp_result_json(const hcp_result *r); /* the envelope; borrowed until hcp_result_free */
+HCP_API int hcp_result_ok(const hcp_result *r);
+/* The step that refused or failed: 0 the envelope or the configuration, 1 to 9; 9 where it is
+ * ok. */
+HCP_API int hcp_result_step(const hcp_result *r);
+/* The exit status of the CLI for this result. */
+HCP_API int hcp_result_exit(const hcp_result *r);
+HCP_API hcp_str hcp_result_error(const hcp_result *r); /* "" where ok */
+HCP_API hcp_str
+hcp_result_value(const hcp_result *r); /* `result` as JSON text; "" where there is none */
+HCP_API hcp_str hcp_result_run_id(const hcp_result *r); /* "" where none was given */
+HCP_API void hcp_result_free(hcp_result *r);
+
+/* ---- what there is ---- */
+
+/* JSON for people and programs. pack NULL: {"packs": [{pack_id, active, ...}]} of the call's
+ * session. Else that pack's manifest: version, summary, commands with their argument schemas.
+ * The caller frees. */
+HCP_API hcp_status hcp_describe(hcp_runtime *rt, hcp_call *c, const char *pack,
+				hcp_result **out, hcp_error *err);
+/* Activates (on != 0) or deactivates a pack on the call's session. *changed may be NULL. */
+HCP_API hcp_status hcp_activate(hcp_runtime *rt, hcp_call *c, const char *pack, int on,
+				int *changed, hcp_error *err);
+/* {"session": name, "packs": [...]} */
+HCP_API hcp_status hcp_session(hcp_runtime *rt, hcp_call *c, hcp_result **out, hcp_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

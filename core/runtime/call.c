@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* Calls, and hcp_exec: the one door from outside into exec_run. */
+#include "runtime/runtime.h"
+
+#include "base/fd.h"
+#include "exec/exec.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+static int call_init(hcp_call *c, hcp_runtime *rt)
+{
+	memset(c, 0, sizeof(*c));
+	c->rt = rt;
+	strcpy(c->session, "default");
+	c->cancel_fd = fd_above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+	return c->cancel_fd < 0 ? -1 : 0;
+}
+
+static void call_done(hcp_call *c)
+{
+	fd_close(&c->cancel_fd);
+	free(c->tenant);
+	free(c->project);
+}
+
+hcp_call *hcp_call_new(hcp_runtime *rt)
+{
+	hcp_call *c = rt ? malloc(sizeof(*c)) : NULL;
+
+	if (c && call_init(c, rt) < 0) {
+		free(c);
+		return NULL;
+	}
+	return c;
+}
+
+void hcp_call_free(hcp_call *c)
+{
+	if (!c)
+		return;
+	call_done(c);
+	free(c);
+}
+
+hcp_status hcp_call_session(hcp_call *c, const char *name)
+{
+	if (!c || !name || !name_is_session(name))
+		return HCP_EINVAL;
+	strcpy(c->session, name); /* name_is_session bounds it by LIMIT_ID */
+	return HCP_OK;
+}
+
+hcp_status hcp_call_identity(hcp_call *c, const char *tenant, const char *project_id)
+{
+	if (!c)
+		return HCP_EINVAL;
+	return runtime_set_text(&c->tenant, tenant) < 0 ||
+		       runtime_set_text(&c->project, project_id) < 0
+		   ? HCP_ENOMEM
+		   : HCP_OK;
+}
+
+hcp_status hcp_call_deadline_ms(hcp_call *c, uint64_t ms)
+{
+	if (!c || ms > INT64_MAX / 2000000)
+		return HCP_EINVAL;
+	c->deadline_ms = ms;
+	return HCP_OK;
+}
+
+void hcp_call_cancel(hcp_call *c)
+{
+	uint64_t one = 1;
+
+	if (!c)
+		return;
+	__atomic_store_n(&c->cancelled, 1, __ATOMIC_RELAXED);
+	if (write(c->cancel_fd, &one, sizeof(one)) < 0)
+		return; /* EAGAIN: it is readable already */
+}
+
+static void enter(hcp_runtime *rt, hcp_call *c)
+{
+	pthread_mutex_lock(&rt->lock);
+	rt->runs++;
+	c->next = rt->active;
+	c->link = &rt->active;
+	if (c->next)
+		c->next->link = &c->next;
+	rt->active = c;
+	pthread_mutex_unlock(&rt->lock);
+}
+
+static void leave(hcp_runtime *rt, hcp_call *c)
+{
+	pthread_mutex_lock(&rt->lock);
+	*c->link = c->next;
+	if (c->next)
+		c->next->link = c->link;
+	if (--rt->runs == 0)
+		pthread_cond_broadcast(&rt->idle);
+	pthread_mutex_unlock(&rt->lock);
+}
+
+static hcp_status run(hcp_runtime *rt, hcp_call *c, hcp_str envelope, hcp_result **out)
+{
+	struct run *r = malloc(sizeof(*r));
+	struct snapshot *snap = runtime_snapshot(rt);
+
+	if (r) {
+		exec_init(r, rt, snap, c, NULL);
+		envelope_read(r, envelope.data, envelope.len);
+		exec_run(r);
+		*out = result_of(r);
+		exec_free(r);
+		free(r);
+	}
+	snapshot_put(snap);
+	return *out ? HCP_OK : HCP_ENOMEM;
+}
+
+hcp_status hcp_exec(hcp_runtime *rt, hcp_call *c, hcp_str envelope, hcp_result **out)
+{
+	hcp_call own;
+	hcp_status status;
+
+	if (out)
+		*out = NULL;
+	if (!rt || !out || (c && c->rt != rt) || (!envelope.data && envelope.len))
+		return HCP_EINVAL;
+	if (!c && call_init(&own, rt) < 0)
+		return HCP_ENOMEM;
+	if (!envelope.data)
+		envelope.data = "";
+	enter(rt, c ? c : &own);
+	status = run(rt, c ? c : &own, envelope, out);
+	leave(rt, c ? c : &own);
+	if (!c)
+		call_done(&own);
+	return status;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* Results: what a run leaves behind for its caller, independent of the run's memory. */
+#include "runtime/runtime.h"
+
+#include "base/json.h"
+#include "exec/exec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+hcp_result *result_of(struct run *r)
+{
+	hcp_result *res = calloc(1, sizeof(*res));
+	struct buf text = {0};
+
+	if (!res)
+		return NULL;
+	if (envelope_write(r, &text) < 0 || (r->error && !(res->error = strdup(r->error)))) {
+		buf_free(&text);
+		free(res);
+		return NULL;
+	}
+	res->json = text.data;
+	res->len = text.len;
+	res->ok = r->ok;
+	res->step = r->step;
+	res->exit = r->ok ? 0 : r->exit;
+	res->error_len = r->error ? strlen(r->error) : 0;
+	if (r->ok) {
+		res->value = r->result.data;
+		res->value_len = r->result.len;
+		r->result = (struct buf){0};
+	}
+	memcpy(res->run_id, r->id, sizeof(res->run_id));
+	return res;
+}
+
+hcp_result *result_from_json(json_t *value)
+{
+	hcp_result *res = calloc(1, sizeof(*res));
+	struct buf text = {0};
+
+	if (res) {
+		json_add_value(&text, value);
+		if (text.failed || !text.data) {
+			free(res);
+			res = NULL;
+		}
+	}
+	if (!res) {
+		buf_free(&text);
+		return NULL;
+	}
+	res->json = text.data;
+	res->len = text.len;
+	res->ok = true;
+	return res;
+}
+
+hcp_str hcp_result_json(const hcp_result *r)
+{
+	return r ? (hcp_str){r->json, r->len} : (hcp_str){"", 0};
+}
+
+int hcp_result_ok(const hcp_result *r)
+{
+	return r && r->ok;
+}
+
+int hcp_result_step(const hcp_result *r)
+{
+	return r ? r->step : 0;
+}
+
+int hcp_result_exit(const hcp_result *r)
+{
+	return r ? r->exit : EXIT_RUNTIME;
+}
+
+hcp_str hcp_result_error(const hcp_result *r)
+{
+	return r && r->error ? (hcp_str){r->error, r->error_len} : (hcp_str){"", 0};
+}
+
+hcp_str hcp_result_value(const hcp_result *r)
+{
+	return r && r->value ? (hcp_str){r->value, r->value_len} : (hcp_str){"", 0};
+}
+
+hcp_str hcp_result_run_id(const hcp_result *r)
+{
+	return r ? (hcp_str){r->run_id, strlen(r->run_id)} : (hcp_str){"", 0};
+}
+
+void hcp_result_free(hcp_result *r)
+{
+	if (!r)
+		return;
+	free(r->json);
+	free(r->error);
+	free(r->value);
+	free(r);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* A configuration that was read whole, or the reason why none was: then every run is denied
+ * with it. Immutable once opened, shared by the runs that began with it. */
+#include "runtime/runtime.h"
+
+#include "base/fd.h"
+
+#include <stdlib.h>
+
+static struct root_request request_of(const hcp_options *o)
+{
+	struct root_request q = {
+	    .root = o->root,
+	    .state = o->state,
+	    .env_root = secure_getenv("HCP_ROOT"),
+	    .env_state = secure_getenv("HCP_STATE"),
+	    .xdg_config_home = secure_getenv("XDG_CONFIG_HOME"),
+	    .xdg_state_home = secure_getenv("XDG_STATE_HOME"),
+	    .home = secure_getenv("HOME"),
+	};
+	return q;
+}
+
+static int load(struct snapshot *s, const hcp_options *o)
+{
+	AUTO_FREE char *data = where_data();
+	struct root_request q = request_of(o);
+
+	q.data = data;
+	if (root_open(&s->root, &s->set, &q, &s->broken) < 0 ||
+	    policy_load(&s->root, &s->set, &s->policy, &s->broken) < 0 ||
+	    root_open_state(&s->root, &s->broken) < 0)
+		return -1;
+	return audit_open(&s->root, &s->set, &s->audit, &s->broken);
+}
+
+struct snapshot *snapshot_open(const hcp_options *o)
+{
+	struct snapshot *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	atomic_init(&s->refs, 1);
+	s->root.fd = s->root.state_fd = s->root.data_fd = -1;
+	if (load(s, o) < 0 && s->broken.code == HCP_E_NONE)
+		hcp_fail(&s->broken, HCP_E_CONFIG, "the configuration could not be read");
+	return s;
+}
+
+void snapshot_put(struct snapshot *s)
+{
+	if (!s || atomic_fetch_sub(&s->refs, 1) != 1)
+		return;
+	audit_close(s->audit);
+	policy_free(s->policy);
+	root_close(&s->root);
+	free(s);
+}

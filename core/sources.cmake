@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+# Every source, in the order of the story: what is underneath first, the run last.
+set(HCP_BASE_SOURCES
+  base/err.c base/arena.c base/str.c base/fd.c base/trust.c base/json.c base/yaml.c base/yaml_tree.c base/conf.c)
+
+set(HCP_CORE_SOURCES
+  root/read.c root/settings.c root/root.c root/state.c
+  script/limits.c script/match.c script/value.c script/value_push.c script/value_read.c script/value_write.c
+  script/source.c script/stack.c script/state.c script/call.c script/script.c
+  script/l_base.c script/l_string.c script/l_table.c script/l_require.c script/l_json.c script/l_os.c
+  script/l_ctx.c script/l_hcp.c script/l_host.c
+  argv/string.c argv/compile.c argv/render.c argv/files.c
+  pack/number.c pack/pattern.c pack/schema.c pack/schema_validate.c pack/schema_values.c
+  pack/tables.c pack/read.c pack/pack.c pack/manifest.c pack/command.c pack/wrap.c pack/policies.c
+  pack/describe.c pack/list.c
+  session/store.c session/session.c
+  policy/tables.c policy/block.c policy/sandbox.c policy/identity.c policy/file.c policy/folders.c policy/check.c
+  policy/load.c policy/match.c
+  audit/chain.c audit/record.c audit/files.c audit/lines.c audit/place.c audit/lock.c audit/store.c
+  audit/append.c audit/audit.c audit/read.c audit/verify_chain.c audit/verify.c audit/mend.c audit/recover.c
+  audit/rotate.c audit/sign.c audit/export.c
+  box/host.c box/places.c box/scratch.c box/bin.c box/filter.c box/plan.c box/spawn.c box/run.c
+  runtime/where.c runtime/snapshot.c runtime/runtime.c runtime/result.c runtime/call.c runtime/admin.c
+  exec/envelope.c exec/exec.c exec/step_pack.c exec/step_session.c exec/step_policy.c exec/step_principal.c
+  exec/step_capability.c exec/step_confirm.c exec/step_mint.c exec/step_adapter.c exec/step_audit.c
+  exec/operator_script.c exec/lua_adapter.c exec/nested.c exec/wrap.c exec/wrap_env.c exec/wrap_result.c exec/run.c)
+
+set(HCP_INIT_SOURCES
+  box/init/start.c box/init/main.c box/init/ids.c box/init/root.c box/init/programs.c box/init/landlock.c
+  box/init/exec.c)
+
+set(HCP_CLI_SOURCES
+  cli/main.c cli/args.c cli/describe.c cli/print.c cli/cmd_exec.c cli/cmd_session.c cli/cmd_packs.c)

@@ -1,0 +1,3 @@
+return function(args, ctx)
+  return { greeting = "Hello, " .. args.name .. "!" }
+end
