@@ -47,7 +47,7 @@ describe("ledger", function()
 
   -- The jail exists once something ran in it; whoever the child is must be able to write.
   local function given(text)
-    assert.is_true(w:exec("ledger", "accounts").ok)
+    if not journal() then assert.is_true(w:exec("ledger", "accounts").ok) end
     world.write(path(), text, "666")
   end
 
@@ -245,7 +245,7 @@ describe("ledger", function()
   it("appends to a last line that doesn't end", function()
     given("2024-01-01 x\n  a  1\n  b")
     transfer {}
-    assert.equal("2024-01-01 x\n  a  1\n  b\n\n", journal():sub(1, 24))
+    assert.equal("2024-01-01 x\n  a  1\n  b\n\n", journal():sub(1, 25))
     assert.equal(4, #run("register").postings)
   end)
 
