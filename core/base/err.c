@@ -7,6 +7,8 @@
 #include <string.h>
 
 static int set(struct hcp_err *err, enum hcp_code code, const char *fmt, va_list ap)
+    HCP_PRINTF(3, 0);
+static int set(struct hcp_err *err, enum hcp_code code, const char *fmt, va_list ap)
 {
 	if (!err || err->code != HCP_E_NONE)
 		return -1;
