@@ -10,8 +10,11 @@
 #include <stdint.h>
 #include <sys/syscall.h>
 
+/* Inlined whatever the options: a clone that shares the stack must not return from a call. */
+#define SYS_CALL static inline __attribute__((always_inline))
+
 #if defined(__x86_64__)
-static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)
+SYS_CALL long sys6(long nr, long a, long b, long c, long d, long e, long f)
 {
 	register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
 	long ret;
@@ -23,7 +26,7 @@ static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)
 	return ret;
 }
 #elif defined(__aarch64__)
-static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)
+SYS_CALL long sys6(long nr, long a, long b, long c, long d, long e, long f)
 {
 	register long x8 __asm__("x8") = nr, x0 __asm__("x0") = a, x1 __asm__("x1") = b;
 	register long x2 __asm__("x2") = c, x3 __asm__("x3") = d, x4 __asm__("x4") = e;
@@ -39,23 +42,23 @@ static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)
 #error "the sandbox knows the system call convention of x86-64 and arm64 only"
 #endif
 
-static inline long sys5(long nr, long a, long b, long c, long d, long e)
+SYS_CALL long sys5(long nr, long a, long b, long c, long d, long e)
 {
 	return sys6(nr, a, b, c, d, e, 0);
 }
-static inline long sys4(long nr, long a, long b, long c, long d)
+SYS_CALL long sys4(long nr, long a, long b, long c, long d)
 {
 	return sys6(nr, a, b, c, d, 0, 0);
 }
-static inline long sys3(long nr, long a, long b, long c)
+SYS_CALL long sys3(long nr, long a, long b, long c)
 {
 	return sys6(nr, a, b, c, 0, 0, 0);
 }
-static inline long sys2(long nr, long a, long b)
+SYS_CALL long sys2(long nr, long a, long b)
 {
 	return sys6(nr, a, b, 0, 0, 0, 0);
 }
-static inline long sys1(long nr, long a)
+SYS_CALL long sys1(long nr, long a)
 {
 	return sys6(nr, a, 0, 0, 0, 0, 0);
 }
