@@ -61,11 +61,11 @@ static int open_in_pack(const struct search *s, struct box_bin *out)
 {
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC,
 			       .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
-	const char *rel = s->spelling + 1;
+	const char *rel = s->spelling;
 	long fd;
 
-	while (*rel == '/')
-		rel++;
+	if (str_starts(rel, "./"))
+		rel += 1 + strspn(rel + 1, "/");
 	fd = syscall(SYS_openat2, s->pack_fd, rel, &how, sizeof(how));
 	if (fd < 0 && is_missing(errno))
 		return missing(s);
@@ -115,7 +115,7 @@ static int open_in_path(const struct search *s, struct box_bin *out)
 
 static int open_bin(const struct search *s, struct box_bin *out)
 {
-	if (s->spelling[0] == '.' && strchr(s->spelling, '/') == s->spelling + 1)
+	if (s->spelling[0] == '.')
 		return open_in_pack(s, out);
 	if (s->spelling[0] == '/')
 		return open_at(s, s->spelling, out);

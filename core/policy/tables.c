@@ -87,7 +87,7 @@ static const char *check_digest(const char *s)
 /* The spelling of a manifest's `bin`. */
 static const char *check_bin(const char *s)
 {
-	bool path = *s == '/' || str_starts(s, "./") || str_starts(s, "../");
+	bool path = *s == '/' || *s == '.';
 
 	if (!is_line(s, 4096) || (!path && strchr(s, '/')))
 		return "must be ./inside/the/pack, /an/absolute/path or a bare name";
