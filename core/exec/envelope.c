@@ -154,7 +154,7 @@ int envelope_write(const struct run *r, struct buf *out)
 		buf_add(out, r->result.len ? r->result.data : "null",
 			r->result.len ? r->result.len : 4);
 	} else {
-		add_member(out, "error", r->error, strlen(r->error));
+		add_member(out, "error", r->error, r->error_len);
 		if (r->stdout_text.len)
 			add_member(out, "stdout", r->stdout_text.data, r->stdout_text.len);
 	}

@@ -85,6 +85,7 @@ struct run {
 	int step;                            /* reached */
 	int exit;                            /* EXIT_* or the child's own */
 	const char *error;                   /* NULL while nothing refused; first one wins */
+	size_t error_len;                    /* a program's stderr may hold NUL bytes */
 	struct buf result;                   /* JSON text; kept when ok */
 	struct buf stdout_text, stderr_text; /* what the envelope shows beside */
 };
@@ -104,6 +105,9 @@ int run_refuse(struct run *r, int exit_code, const char *fmt, ...) HCP_PRINTF(3,
     __attribute__((cold));
 /* The same with a text as it is, NULL meaning that memory ran out. */
 int run_refuse_text(struct run *r, int exit_code, const char *text) __attribute__((cold));
+/* The same with a text that may hold NUL bytes; a NUL stands behind it. */
+int run_refuse_bytes(struct run *r, int exit_code, const char *text, size_t len)
+    __attribute__((cold));
 /* The same with prefix and err formatted with its place; memory running out is EXIT_RUNTIME. */
 int run_refuse_err(struct run *r, int exit_code, const char *prefix, const struct hcp_err *err)
     __attribute__((cold));

@@ -24,14 +24,20 @@ void exec_init(struct run *r, hcp_runtime *rt, struct snapshot *snap, hcp_call *
 	audit_new_run_id(r->id);
 }
 
-int run_refuse_text(struct run *r, int exit_code, const char *text)
+int run_refuse_bytes(struct run *r, int exit_code, const char *text, size_t len)
 {
 	if (r->error)
 		return -1;
 	r->ok = false;
 	r->exit = text ? exit_code : EXIT_RUNTIME;
 	r->error = text ? text : "out of memory";
+	r->error_len = text ? len : strlen(r->error);
 	return -1;
+}
+
+int run_refuse_text(struct run *r, int exit_code, const char *text)
+{
+	return run_refuse_bytes(r, exit_code, text, text ? strlen(text) : 0);
 }
 
 int run_refuse(struct run *r, int exit_code, const char *fmt, ...)

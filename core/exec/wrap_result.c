@@ -18,8 +18,9 @@ static int fail_exit(struct run *r, int code)
 	if (!len)
 		return run_refuse(r, code, "exit %d", code);
 	utf8_clean(&text, o->errout, len);
-	return run_refuse_text(
-	    r, code, text.failed ? NULL : arena_strndup(&r->arena, text.data, text.len));
+	return run_refuse_bytes(
+	    r, code, text.failed ? NULL : arena_strndup(&r->arena, text.data, text.len),
+	    text.len);
 }
 
 static int not_json(struct run *r, const struct json_scan *scan)

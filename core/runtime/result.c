@@ -8,6 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* With its NUL bytes, if it holds any, and the one behind it. */
+static char *error_of(const struct run *r)
+{
+	char *copy = malloc(r->error_len + 1);
+
+	return copy ? memcpy(copy, r->error, r->error_len + 1) : NULL;
+}
+
 hcp_result *result_of(struct run *r)
 {
 	hcp_result *res = calloc(1, sizeof(*res));
@@ -15,7 +23,7 @@ hcp_result *result_of(struct run *r)
 
 	if (!res)
 		return NULL;
-	if (envelope_write(r, &text) < 0 || (r->error && !(res->error = strdup(r->error)))) {
+	if (envelope_write(r, &text) < 0 || (r->error && !(res->error = error_of(r)))) {
 		buf_free(&text);
 		free(res);
 		return NULL;
@@ -25,7 +33,7 @@ hcp_result *result_of(struct run *r)
 	res->ok = r->ok;
 	res->step = r->step;
 	res->exit = r->ok ? 0 : r->exit;
-	res->error_len = r->error ? strlen(r->error) : 0;
+	res->error_len = r->error ? r->error_len : 0;
 	if (r->ok) {
 		res->value = r->result.data;
 		res->value_len = r->result.len;
