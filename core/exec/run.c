@@ -2,6 +2,8 @@
 /* The verdict of a run: how a step refuses, and how a run is freed. */
 #include "exec/exec.h"
 
+#include "base/fd.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -43,18 +45,20 @@ int run_refuse_text(struct run *r, int exit_code, const char *text)
 int run_refuse(struct run *r, int exit_code, const char *fmt, ...)
 {
 	AUTO_BUF text = {0};
-	char small[2048];
+	AUTO_FREE char *raw = NULL;
 	va_list ap;
 	int n;
 
 	va_start(ap, fmt);
-	n = vsnprintf(small, sizeof(small), fmt, ap);
+	n = vasprintf(&raw, fmt, ap);
 	va_end(ap);
-	if (n < 0)
+	if (n < 0) {
+		raw = NULL;
 		return run_refuse_text(r, exit_code, NULL);
-	/* what came from outside may be cut in the middle of a character: the envelope stays
-	 * UTF-8 */
-	utf8_clean(&text, small, (size_t)n < sizeof(small) ? (size_t)n : sizeof(small) - 1);
+	}
+	/* what an err holds may be cut in the middle of a character: the envelope stays UTF-8
+	 */
+	utf8_clean(&text, raw, (size_t)n);
 	return run_refuse_text(
 	    r, exit_code, text.failed ? NULL : arena_strndup(&r->arena, text.data, text.len));
 }

@@ -56,6 +56,9 @@ int step_pack(struct run *r)
 		r->pack = r->parent->pack;
 		return 0;
 	}
+	/* the whole id, as it was asked for: what pack_open says is for people */
+	if (!name_is_id(r->pack_id))
+		return run_refuse(r, EXIT_DENIED, "unknown pack %s", r->pack_id);
 	if (pack_open(&r->snap->root, &r->snap->set, r->pack_id, &r->pack, &err) < 0)
 		return run_refuse_err(r, EXIT_DENIED, "", &err);
 	r->pack_owned = true;

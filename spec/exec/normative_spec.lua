@@ -203,6 +203,21 @@ describe("section 6", function()
     end)
   end)
 
+  describe("6.3, the errors", function()
+    it("name pack and verb whole, as they were asked for", function()
+      for _, id in ipairs { ("p"):rep(3000), "a\nb", "\u{2028}", "../norm", "." } do
+        local envelope, status = w:exec(id, "cli")
+        assert.same({ ok = false, pack_id = id, verb_key = "cli", error = "unknown pack " .. id }, envelope)
+        assert.equal(126, status)
+      end
+      for _, verb in ipairs { ("v"):rep(3000), "a\nb", "cli ", "CLI", "" } do
+        local envelope, status = w:exec("norm", verb)
+        assert.same({ ok = false, pack_id = "norm", verb_key = verb, error = "no policy for " .. verb }, envelope)
+        assert.equal(126, status)
+      end
+    end)
+  end)
+
   describe("6.4, the argv", function()
     it("1: drops the bin's name, fills in, and removes what renders empty", function()
       assert.same({ "sub", "x", "--b=1.5", "true", "end-1,2", "--json" },
