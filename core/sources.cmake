@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Every source, in the order of the story: what is underneath first, the run last.
 set(HCP_BASE_SOURCES
-  base/err.c base/arena.c base/str.c base/fd.c base/trust.c base/json.c base/yaml.c base/yaml_tree.c base/conf.c)
+  base/err.c base/arena.c base/str.c base/fd.c base/tree.c base/trust.c base/json.c base/yaml.c base/yaml_tree.c base/conf.c)
 
 set(HCP_CORE_SOURCES
   root/read.c root/settings.c root/root.c root/state.c
@@ -23,7 +23,8 @@ set(HCP_CORE_SOURCES
   runtime/where.c runtime/snapshot.c runtime/runtime.c runtime/result.c runtime/call.c runtime/admin.c
   exec/envelope.c exec/exec.c exec/step_pack.c exec/step_session.c exec/step_policy.c exec/step_principal.c
   exec/step_capability.c exec/step_confirm.c exec/step_mint.c exec/step_adapter.c exec/step_audit.c
-  exec/operator_script.c exec/lua_adapter.c exec/nested.c exec/wrap.c exec/wrap_env.c exec/wrap_result.c exec/run.c)
+  exec/operator_script.c exec/lua_adapter.c exec/nested.c exec/wrap_jail.c exec/wrap_scratch.c exec/wrap_env.c exec/wrap_result.c
+  exec/wrap.c exec/run.c)
 
 set(HCP_INIT_SOURCES
   box/init/start.c box/init/main.c box/init/ids.c box/init/root.c box/init/programs.c box/init/landlock.c

@@ -79,6 +79,7 @@ struct box_view {
 	const char *pack, *workspace, *files, *tmp;
 };
 void box_view(const struct box_spec *spec, struct box_view *out);
+bool box_needs_scratch(const struct box_spec *spec); /* below tier strong */
 /* Below tier strong (otherwise it does nothing): makes the run's own tmp, files and jail in a
  * 0700 folder that the caller made for this run, and sweeps afterwards, links not followed.
  * `path` is the folder's host path. Call it before box_view and box_plan_build, once files,

@@ -83,6 +83,11 @@ static int make_files(const struct place *p, int dirfd, const char **path)
 	return 0;
 }
 
+bool box_needs_scratch(const struct box_spec *spec)
+{
+	return plan_tier(spec->sandbox) != PLAN_TIER_STRONG;
+}
+
 int box_scratch(struct box_spec *spec, int dirfd, const char *path, struct arena *a,
 		struct hcp_err *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The wrap adapter: from a rendered argv to a program in its sandbox. It gathers what
  * box_plan_build needs and holds the jail's lock around the run; it starts nothing itself. */
-#include "exec/exec.h"
+#include "exec/wrap.h"
 
 #include "base/fd.h"
 #include "base/json.h"
@@ -12,24 +12,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
-
-struct job {
-	struct run *r;
-	const struct pack_wrap *wrap;
-	struct box_bin bin;
-	struct box_spec spec;
-	int jail_fd;
-	struct buf input;
-};
 
 static void job_free(struct job *j)
 {
 	box_bin_close(&j->bin);
 	fd_close(&j->jail_fd);
+	wrap_scratch_close(j);
 	buf_free(&j->input);
 }
 
@@ -45,67 +35,6 @@ static int open_bin(struct job *j)
 	r->argv[0] =
 	    arena_strdup(&r->arena, strchr(j->wrap->bin, '/') ? j->bin.inside : j->wrap->bin);
 	return r->argv[0] ? 0 : run_refuse_text(r, EXIT_RUNTIME, NULL);
-}
-
-static int open_named_folder(struct job *j)
-{
-	struct run *r = j->r;
-
-	for (size_t i = 0; i < r->granted->workspace_count; i++) {
-		const struct policy_folder *f = &r->granted->workspaces[i];
-
-		if (strcmp(f->name, j->wrap->workspace_name) != 0)
-			continue;
-		j->jail_fd = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-		if (j->jail_fd < 0)
-			return run_refuse(r, EXIT_ADAPTER, "sandbox: workspace \"%s\": %s",
-					  f->name, strerrordesc_np(errno));
-		j->spec.jail_path = f->path;
-		j->spec.jail_write = f->write;
-		return 0;
-	}
-	return run_refuse(r, EXIT_ADAPTER,
-			  "sandbox: no workspace: the operator names no folder \"%s\"",
-			  j->wrap->workspace_name);
-}
-
-/* <state>/workspaces/<tenant>/<project or ->/<pack>: every part is a judged name. */
-static int open_kept_jail(struct job *j)
-{
-	struct run *r = j->r;
-	const struct principal *p = &r->principal;
-	struct hcp_err err = {0};
-	const char *rel = arena_printf(&r->arena, "workspaces/%s/%s/%s", p->tenant,
-				       p->project ? p->project : "-", r->pack->id);
-
-	if (!rel)
-		return run_refuse_text(r, EXIT_RUNTIME, NULL);
-	if (root_state_dir(&r->snap->root, rel, &j->jail_fd, &err) < 0)
-		return run_refuse_err(r, EXIT_ADAPTER, "sandbox: workspace: ", &err);
-	j->spec.jail_path = arena_printf(&r->arena, "%s/%s", r->snap->root.state, rel);
-	j->spec.jail_write = j->spec.jail_ours = true;
-	return j->spec.jail_path ? 0 : run_refuse_text(r, EXIT_RUNTIME, NULL);
-}
-
-static int open_jail(struct job *j)
-{
-	int rc = 0;
-
-	switch (j->wrap->workspace) {
-	case PACK_WS_PACK:
-		return 0;
-	case PACK_WS_EPHEMERAL:
-		j->spec.jail = BOX_JAIL_TMPFS;
-		j->spec.jail_write = true;
-		break;
-	case PACK_WS_WORKSPACE:
-		j->spec.jail = BOX_JAIL_FOLDER;
-		rc = j->wrap->workspace_name ? open_named_folder(j) : open_kept_jail(j);
-		break;
-	}
-	j->spec.cwd_jail = true;
-	j->spec.jail_fd = j->jail_fd;
-	return rc;
 }
 
 /* A link that leads out of the jail is refused before the run. Inside the sandbox such a link
@@ -140,29 +69,6 @@ static int rewrite_files(struct job *j)
 	if (argv_rewrite_files(j->r->argv, j->r->argc, &files, &j->r->arena, &paths, &err) < 0)
 		return run_refuse_err(j->r, EXIT_ADAPTER, "", &err);
 	return check_links(j, &paths);
-}
-
-static int lock_jail(struct job *j)
-{
-	struct run *r = j->r;
-	int how = r->command->lock == PACK_LOCK_SHARED ? LOCK_SH : LOCK_EX;
-	struct timespec pause = {.tv_nsec = 1000000};
-
-	if (j->jail_fd < 0 || r->command->lock == PACK_LOCK_NONE)
-		return 0;
-	while (flock(j->jail_fd, how | LOCK_NB) < 0) {
-		if (errno != EWOULDBLOCK && errno != EINTR)
-			return run_refuse(r, EXIT_ADAPTER, "sandbox: workspace lock: %s",
-					  strerrordesc_np(errno));
-		if (__atomic_load_n(&r->call->cancelled, __ATOMIC_RELAXED))
-			return run_refuse(r, EXIT_CANCELLED, "sandbox: cancelled");
-		if (run_now_ns() >= r->deadline_ns)
-			return run_refuse(r, EXIT_TIMEOUT, "sandbox: workspace busy");
-		nanosleep(&pause, NULL);
-		if (pause.tv_nsec < 16000000)
-			pause.tv_nsec *= 2;
-	}
-	return 0;
 }
 
 static int gather_input(struct job *j)
@@ -244,6 +150,9 @@ static int act(struct job *j)
 		return run_refuse_err(r, strcmp(err.text, "exit 126") == 0 ? 126 : EXIT_ADAPTER,
 				      "", &err);
 	r->has_outcome = true;
+	/* what the program wrote stays; the caller learns that it is too much */
+	if (r->outcome.end == BOX_EXITED && wrap_jail_check_usage(j) < 0)
+		return -1;
 	return wrap_result(r);
 }
 
@@ -268,15 +177,20 @@ static void base_spec(struct job *j)
 
 int wrap_run(struct run *r)
 {
-	struct job j = {.r = r, .wrap = &r->command->wrap, .bin = {.fd = -1}, .jail_fd = -1};
+	struct job j = {.r = r,
+			.wrap = &r->command->wrap,
+			.bin = {.fd = -1},
+			.jail_fd = -1,
+			.scratch_fd = -1};
 	int rc;
 
 	if (!r->argv)
 		return run_refuse(r, EXIT_DENIED, "denied: no argv was rendered");
 	base_spec(&j);
-	rc = open_bin(&j) < 0 || open_jail(&j) < 0 || rewrite_files(&j) < 0 ||
-		     gather_input(&j) < 0 || gather_files(&j) < 0 || fill_spec(&j) < 0 ||
-		     lock_jail(&j) < 0
+	rc = open_bin(&j) < 0 || wrap_jail_open(&j) < 0 || gather_files(&j) < 0 ||
+		     wrap_scratch_open(&j) < 0 || rewrite_files(&j) < 0 ||
+		     gather_input(&j) < 0 || fill_spec(&j) < 0 || wrap_jail_lock(&j) < 0 ||
+		     wrap_jail_check_usage(&j) < 0
 		 ? -1
 		 : act(&j);
 	job_free(&j);

@@ -67,7 +67,10 @@ char **wrap_environment(struct run *r, const struct box_view *view)
 	set(&e, "HCP_WORKSPACE", w->workspace == PACK_WS_PACK ? view->pack : view->workspace);
 	if (w->files.count)
 		set(&e, "HCP_FILES", view->files);
-	set(&e, "HOME", "/tmp");
+	set(&e, "HOME", view->tmp);
+	/* below tier strong /tmp is the host's, and closed */
+	if (strcmp(view->tmp, "/tmp") != 0)
+		set(&e, "TMPDIR", view->tmp);
 	set_all(&e, &w->agent_env);
 	if (w->workspace == PACK_WS_WORKSPACE)
 		set(&e, w->home_env, view->workspace);

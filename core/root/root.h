@@ -66,6 +66,11 @@ int root_find_state(struct root *root, struct hcp_err *err) HCP_MUST_CHECK;
  * to the sandbox's user. The caller closes *out. */
 int root_state_dir(const struct root *root, const char *rel, int *out,
 		   struct hcp_err *err) HCP_MUST_CHECK;
+/* Lets another user pass through the folders above `rel` (0711: they can't be listed), which a
+ * program of a root runtime needs below tier strong to reach its own. Does nothing for an
+ * ordinary user's runtime. */
+int root_state_passage(const struct root *root, const char *rel,
+		       struct hcp_err *err) HCP_MUST_CHECK;
 /* Opens and judges a file of the root, or of the data folder where the root has none,
  * `fallback` is true and it is of a kind that may come from there. ENOENT in errno where
  * neither has it. The caller closes *out. */

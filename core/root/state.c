@@ -27,7 +27,8 @@ static int check_owner(int fd, const char *shown, struct hcp_err *err)
 		return hcp_fail(err, HCP_E_CONFIG,
 				"%s is owned by uid %u, not by the user hcp runs as (uid %u)",
 				shown, (unsigned)st.st_uid, (unsigned)geteuid());
-	if (st.st_mode & 077)
+	/* to be passed through is no harm: the sandbox's user must reach its jail */
+	if (st.st_mode & 066)
 		return hcp_fail(err, HCP_E_CONFIG, "%s is open to others: chmod 700 %s", shown,
 				shown);
 	return 0;
@@ -126,6 +127,36 @@ static int open_part(int dirfd, const char *name, bool last, const char *shown, 
 	if (!last && check_owner(fd, shown, err) < 0)
 		return -1;
 	*out = fd_steal(&fd);
+	return 0;
+}
+
+static int open_passage(int fd, const char *shown, struct hcp_err *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return hcp_fail_errno(err, "%s", shown);
+	if (!(st.st_mode & 1) && fchmod(fd, (st.st_mode & 0700) | 0711) < 0)
+		return hcp_fail_errno(err, "%s", shown);
+	return 0;
+}
+
+int root_state_passage(const struct root *root, const char *rel, struct hcp_err *err)
+{
+	char part[PATH_MAX];
+	const char *p = rel;
+
+	if (geteuid() != 0)
+		return 0;
+	if (open_passage(root->state_fd, root->state, err) < 0)
+		return -1;
+	while ((p = strchr(p, '/'))) {
+		AUTO_FD fd = -1;
+
+		snprintf(part, sizeof(part), "%.*s", (int)(p++ - rel), rel);
+		if (root_state_dir(root, part, &fd, err) < 0 || open_passage(fd, part, err) < 0)
+			return -1;
+	}
 	return 0;
 }
 

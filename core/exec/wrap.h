@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* What the parts of the wrap adapter share, for core/exec/wrap*.c alone. Each part returns 0,
+ * or -1 with a refusal in the run. */
+#ifndef HCP_EXEC_WRAP_H
+#define HCP_EXEC_WRAP_H
+
+#include "exec/exec.h"
+
+struct job {
+	struct run *r;
+	const struct pack_wrap *wrap;
+	struct box_bin bin;
+	struct box_spec spec;
+	int jail_fd;
+	const char *jail_rel; /* of a kept jail: beneath the state folder */
+	int scratch_fd; /* below tier strong: the run's own folder, locked while it lives */
+	struct buf input;
+};
+
+/* wrap_jail.c: the folder that the program works in. */
+int wrap_jail_open(struct job *j);
+/* By the command's lock; the wait counts against the time-out. */
+int wrap_jail_lock(struct job *j);
+int wrap_jail_check_usage(struct job *j);
+/* wrap_scratch.c: what takes the place of private mounts below tier strong. */
+int wrap_scratch_open(struct job *j);
+void wrap_scratch_close(struct job *j);
+
+#endif

@@ -1,0 +1,130 @@
+-- Tier light: no namespaces, the host's own tree behind Landlock, a scratch folder in the place of private mounts.
+local world = require "world"
+local cjson = require "cjson"
+
+local manifest = [[
+hcp: 1
+pack_id: probe
+version: 1.0.0
+summary: Runs a shell script of the spec's
+wrap:
+  bin: ./bin/probe
+  json_flag: []
+  stdin: "{{script}}"
+commands:
+  pack: { summary: In the pack, cli: [probe], effect: read }
+  ephemeral: { summary: In an empty jail, cli: [probe], wrap: { workspace: { mode: ephemeral }, files: [pin] } }
+  kept: { summary: In a kept jail, cli: [probe], wrap: { workspace: { mode: workspace } } }
+]]
+
+local policy = [[
+hcp: 1
+policies: { pack: {}, ephemeral: {}, kept: {} }
+]]
+
+local grants = [[
+grants:
+  - { principal: "*", capabilities: ["probe.*"] }
+packs:
+  probe:
+    bins: [./bin/probe]
+    sandbox: { tier: light, limits: { workspace: 1M, timeout: 20s } }
+]]
+
+describe("tier light", function()
+  local w
+
+  before_each(function()
+    w = world.new()
+    os.execute("chmod 711 " .. world.quote(w.dir)) -- a root runtime's program is another user
+    w:pack("probe", { ["pack.yaml"] = manifest, ["policy.yaml"] = policy, ["bin/probe"] = { "#!/bin/sh\n. /dev/stdin\n", "755" } })
+    w:policy(grants)
+    w:activate("probe")
+  end)
+  after_each(function() w:close() end)
+
+  local function sh(verb, script, more)
+    local args = { script = script }
+    for k, v in pairs(more or {}) do args[k] = v end
+    local envelope, status = w:exec("probe", verb, args)
+    local text = tostring(envelope.ok and envelope.result or envelope.error)
+    return text:gsub("\n$", ""), envelope, status
+  end
+
+  local function left()
+    local _, out = world.sh("ls -A " .. world.quote(w.state .. "/scratch"))
+    return out
+  end
+
+  it("says in the record that it held, without namespaces", function()
+    assert.equal("hello", (sh("pack", "echo hello")))
+    local records = w:audit()
+    assert.equal("light", records[#records].tier)
+    assert.matches("landlock", records[#records].layers)
+    assert.matches("seccomp", records[#records].layers)
+    assert.is_nil(records[#records].layers:find("ns", 1, true))
+  end)
+
+  it("reads no file of the host beyond the allow-list", function()
+    world.write(w.dir .. "/secret", "secret", "644")
+    for _, path in ipairs { w.dir .. "/secret", w.state .. "/audit/audit.jsonl", "/root", "/home", "/var/log" } do
+      assert.matches("Permission denied$", (sh("pack", "ls " .. path .. "/. 2>&1; cat " .. path .. " 2>&1; true")), path)
+    end
+    assert.matches("root", (sh("pack", "head -1 /etc/passwd")))
+  end)
+
+  it("writes nowhere but in its own places, which are gone afterwards", function()
+    local where = sh("ephemeral", 'echo x > here && echo y > "$TMPDIR/there" && pwd')
+    assert.matches("/scratch/[^/]*/jail$", where)
+    assert.equal("", left())
+    assert.is_nil(world.read(where .. "/here"))
+    for _, path in ipairs { w.dir, w.state, w.root, "/tmp", "/var/tmp", "/usr", "." } do
+      assert.matches("Permission denied", (sh("pack", "(echo x > " .. path .. "/escaped) 2>&1; true")),
+        path)
+      assert.is_nil(world.read(path .. "/escaped"))
+    end
+  end)
+
+  it("finds its files, and nobody else does", function()
+    assert.equal("pin 1234", (sh("ephemeral", 'echo "pin $(cat "$HCP_FILES/pin")"', { pin = "1234" })))
+    assert.equal("", left())
+  end)
+
+  it("keeps a jail by its real path", function()
+    assert.equal("", (sh("kept", "echo one > file")))
+    assert.equal("one", (sh("kept", 'cat "$HCP_WORKSPACE/file"')))
+    assert.equal("one\n", world.read(w.state .. "/workspaces/default/-/probe/file"))
+  end)
+
+  it("refuses a jail that is over its limit, before and after", function()
+    local error = sh("kept", "head -c 2000000 /dev/zero > big; echo done")
+    assert.equal("sandbox: workspace over 1M", error)
+    assert.equal("sandbox: workspace over 1M", (sh("kept", "rm big")))
+    assert.equal(2000000, #world.read(w.state .. "/workspaces/default/-/probe/big"))
+  end)
+
+  it("makes no socket", function()
+    local why = sh("pack", [[python3 -c '
+import socket
+for f in (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX, socket.AF_NETLINK):
+    try:
+        socket.socket(f, socket.SOCK_STREAM if f != socket.AF_NETLINK else socket.SOCK_RAW)
+        print("made", f)
+    except OSError as e:
+        print(e.errno)
+print(len(socket.socketpair()))
+']])
+    assert.equal("1\n1\n1\n1\n2", (why:gsub("13\n", "1\n"):gsub("97\n", "1\n")))
+  end)
+
+  it("sweeps what a killed runtime left", function()
+    local slow = cjson.encode { pack_id = "probe", verb_key = "ephemeral", args = { script = "echo up > there; sleep 600" } }
+    local script = ([[printf %%s %s | %s --root %s --state %s exec - & pid=$!
+      for i in $(seq 500); do ls %s/scratch/*/jail/there >/dev/null 2>&1 && break; sleep 0.02; done; kill -9 $pid; wait $pid]]):format(
+      world.quote(slow), world.quote(world.hcp), world.quote(w.root), world.quote(w.state), world.quote(w.state))
+    world.sh("bash -c " .. world.quote(script))
+    assert.is_true(#left() > 0)
+    assert.equal("hello", (sh("pack", "echo hello")))
+    assert.equal("", left())
+  end)
+end)
