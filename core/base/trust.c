@@ -65,6 +65,16 @@ static int check_opened(int fd, bool want_dir, const char *shown, struct hcp_err
 	return trust_check(&st, shown, err);
 }
 
+/* open(2) with O_DIRECTORY says ENOTDIR of a link, too. */
+static bool is_link(int dirfd, const char *name, int error)
+{
+	struct stat st;
+
+	if (error != ELOOP && error != ENOTDIR)
+		return false;
+	return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
+}
+
 /* One component. O_NONBLOCK: a FIFO put in place of a file must not hang the runtime. */
 static int open_one(int dirfd, const char *name, bool want_dir, const char *shown, int *out,
 		    struct hcp_err *err)
@@ -76,11 +86,13 @@ static int open_one(int dirfd, const char *name, bool want_dir, const char *show
 
 	if (fd < 0) {
 		saved = errno;
-		if (saved == ELOOP)
+		if (is_link(dirfd, name, saved)) {
 			hcp_fail(err, HCP_E_CONFIG,
 				 "%s is a symbolic link: links are not followed here", shown);
-		else
+		} else {
+			errno = saved;
 			hcp_fail_errno(err, "%s", shown);
+		}
 		errno = saved;
 		return -1;
 	}

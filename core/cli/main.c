@@ -214,7 +214,7 @@ static int open_call(struct cli *c)
 	c->call = hcp_call_new(c->rt);
 	if (!c->call)
 		return cli_fail(CLI_RUNTIME, "out of memory");
-	if (session && *session && hcp_call_session(c->call, session) != HCP_OK)
+	if (session && (c->session || *session) && hcp_call_session(c->call, session) != HCP_OK)
 		return cli_fail(CLI_USAGE,
 				"a session is named by 1 to 64 of A-Z a-z 0-9 _ . -");
 	if (hcp_call_identity(c->call, c->tenant, c->project) != HCP_OK ||

@@ -113,14 +113,13 @@ static int call_adapter(struct run *r, struct script_call *call)
 int lua_adapter_run(struct run *r)
 {
 	AUTO_FREE char *source = NULL;
-	char path[128], name[128];
-	struct script_call call = {.role = SCRIPT_ADAPTER, .export = "run", .name = name};
+	char path[128];
+	struct script_call call = {.role = SCRIPT_ADAPTER, .export = "run", .name = path};
 	struct hcp_err err = {0};
 	json_t *command, *ctx;
 	int rc;
 
 	snprintf(path, sizeof(path), "adapters/%s.lua", r->command->kind);
-	snprintf(name, sizeof(name), "%s.lua", r->command->kind);
 	if (root_read(&r->snap->root, path, true, LIMIT_SCRIPT, &source, &call.source_len,
 		      &err) < 0) {
 		if (errno == ENOENT)
