@@ -35,6 +35,7 @@ int cmd_activate(struct cli *c);
 int cmd_deactivate(struct cli *c);
 int cmd_session(struct cli *c);
 int cmd_packs(struct cli *c);
+int cmd_workspace(struct cli *c);
 
 /* "hcp: …" on stderr. Returns `status`. */
 int cli_fail(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

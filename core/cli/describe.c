@@ -125,7 +125,7 @@ void cli_explain_refusal(struct cli *c, const hcp_result *res, const char *pack,
 		guess_pack(c, pack);
 	else if (hcp_result_step(res) == 2)
 		cli_hint("run: hcp activate %s", pack);
-	else if (hcp_result_step(res) == 3)
+	else if (hcp_result_step(res) == 3 && verb)
 		guess_verb(c, pack, verb);
 	else if (strcmp(error.data, "confirm required") == 0)
 		cli_hint("this command asks for consent: add confirm=true");

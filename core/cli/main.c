@@ -20,6 +20,8 @@ const struct cli_verb cli_verbs[] = {
      true},
     {"session", "session", "show the session and its packs", cmd_session, true},
     {"packs", "packs", "list installed packs", cmd_packs, true},
+    {"workspace", "workspace ls|get|put|rm <pack_id> [path]",
+     "a pack's kept workspace: get writes to stdout, put reads stdin", cmd_workspace, true},
     {NULL, NULL, NULL, NULL, false},
 };
 

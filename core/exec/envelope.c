@@ -118,24 +118,38 @@ void envelope_read(struct run *r, const char *text, size_t len)
 	check_config(r);
 }
 
+static int set_words(struct run *r, const char *pack_id, const char *verb_key,
+		     const json_t *args)
+{
+	const char *pack = arena_strdup(&r->arena, pack_id);
+	const char *verb = arena_strdup(&r->arena, verb_key);
+
+	r->args = json_deep_copy(args);
+	if (!pack || !verb || !r->args)
+		return run_refuse_text(r, EXIT_RUNTIME, NULL);
+	r->pack_id = pack;
+	r->verb_key = verb;
+	return 0;
+}
+
 /* A script can't consent for anyone: the outer call's consent is all there is. */
 void envelope_nested(struct run *r, const char *pack_id, const char *verb_key,
 		     const json_t *args)
 {
-	r->pack_id = arena_strdup(&r->arena, pack_id);
-	r->verb_key = arena_strdup(&r->arena, verb_key);
-	r->args = json_deep_copy(args);
-	if (!r->pack_id || !r->verb_key || !r->args) {
-		r->pack_id = r->pack_id ? r->pack_id : "";
-		r->verb_key = r->verb_key ? r->verb_key : "";
-		run_refuse_text(r, EXIT_RUNTIME, NULL);
+	if (set_words(r, pack_id, verb_key, args) < 0)
 		return;
-	}
 	take_reserved(r);
 	r->confirmed = r->parent->confirmed;
 	if (r->parent->mode == RUN_MODE_MOCK)
 		r->mode = RUN_MODE_MOCK;
 	check_config(r);
+}
+
+void envelope_words(struct run *r, const char *pack_id, const char *verb_key,
+		    const json_t *args)
+{
+	if (set_words(r, pack_id, verb_key, args) == 0)
+		check_config(r);
 }
 
 static void add_member(struct buf *out, const char *key, const char *text, size_t len)

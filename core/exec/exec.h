@@ -121,6 +121,10 @@ void envelope_read(struct run *r, const char *text, size_t len);
 void envelope_nested(struct run *r, const char *pack_id, const char *verb_key,
 		     const json_t *args);
 
+/* The same for what is no envelope: nothing is reserved in `args`. */
+void envelope_words(struct run *r, const char *pack_id, const char *verb_key,
+		    const json_t *args);
+
 /* The steps: 0, or -1 with a refusal in r. */
 int step_pack(struct run *r);
 int step_session(struct run *r);

@@ -158,15 +158,21 @@ static int act(struct job *j)
 
 #define NOBODY "65534"
 
+uid_t wrap_user(const struct run *r)
+{
+	const char *user = r->granted->sandbox.user;
+
+	/* digits, judged when the policy was read; what else it were would be 0, refused later
+	 */
+	return (uid_t)strtoul(user ? user : NOBODY, NULL, 10);
+}
+
 static void base_spec(struct job *j)
 {
 	struct run *r = j->r;
-	const char *user = r->granted->sandbox.user;
 
 	j->spec.sandbox = &r->granted->sandbox;
-	/* digits, judged when the policy was read; what else it were would be 0, refused below
-	 */
-	j->spec.user = (uid_t)strtoul(user ? user : NOBODY, NULL, 10);
+	j->spec.user = wrap_user(r);
 	j->spec.limits = r->limits;
 	j->spec.exec = r->granted->exec;
 	j->spec.exec_given = r->granted->exec_given;

@@ -17,6 +17,8 @@ struct job {
 	struct buf input;
 };
 
+/* Who a program of this run is where the runtime is root. */
+uid_t wrap_user(const struct run *r);
 /* wrap_jail.c: the folder that the program works in. */
 int wrap_jail_open(struct job *j);
 /* By the command's lock; the wait counts against the time-out. */

@@ -139,6 +139,21 @@ hcp_result_value(const hcp_result *r); /* `result` as JSON text; "" where there 
 HCP_API hcp_str hcp_result_run_id(const hcp_result *r); /* "" where none was given */
 HCP_API void hcp_result_free(hcp_result *r);
 
+/* ---- workspaces ---- */
+
+typedef enum {
+	HCP_WORKSPACE_LS = 0, /* result: [{name, kind, size, modified}] of a folder */
+	HCP_WORKSPACE_GET,    /* a file's bytes to fd; result: {bytes} */
+	HCP_WORKSPACE_PUT,    /* a file from all that fd gives; result: {bytes} */
+	HCP_WORKSPACE_RM      /* a file or a folder with all in it; "." empties the workspace */
+} hcp_workspace_op;
+/* The kept workspace of a pack, for the call's principal, tenant and project. Walks the
+ * pipeline with the capability `<pack_id>.workspace`, is recorded as the verb `workspace ls`,
+ * ..., and no path or link leads out of it. `path` is relative to it; NULL is ".". `fd` is
+ * borrowed. *out as for hcp_exec. */
+HCP_API hcp_status hcp_workspace(hcp_runtime *rt, hcp_call *c, hcp_workspace_op op,
+				 const char *pack, const char *path, int fd, hcp_result **out);
+
 /* ---- what there is ---- */
 
 /* JSON for people and programs. pack NULL: {"packs": [{pack_id, active, ...}]} of the call's

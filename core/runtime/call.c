@@ -3,7 +3,7 @@
 #include "runtime/runtime.h"
 
 #include "base/fd.h"
-#include "exec/exec.h"
+#include "exec/workspace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -105,15 +105,18 @@ static void leave(hcp_runtime *rt, hcp_call *c)
 	pthread_mutex_unlock(&rt->lock);
 }
 
-static hcp_status run(hcp_runtime *rt, hcp_call *c, hcp_str envelope, hcp_result **out)
+/* What one entry of the library does with a fresh run. */
+typedef void walk_fn(struct run *r, const void *what);
+
+static hcp_status run(hcp_runtime *rt, hcp_call *c, walk_fn *walk, const void *what,
+		      hcp_result **out)
 {
 	struct run *r = malloc(sizeof(*r));
 	struct snapshot *snap = runtime_snapshot(rt);
 
 	if (r) {
 		exec_init(r, rt, snap, c, NULL);
-		envelope_read(r, envelope.data, envelope.len);
-		exec_run(r);
+		walk(r, what);
 		*out = result_of(r);
 		exec_free(r);
 		free(r);
@@ -122,23 +125,60 @@ static hcp_status run(hcp_runtime *rt, hcp_call *c, hcp_str envelope, hcp_result
 	return *out ? HCP_OK : HCP_ENOMEM;
 }
 
-hcp_status hcp_exec(hcp_runtime *rt, hcp_call *c, hcp_str envelope, hcp_result **out)
+static hcp_status run_as(hcp_runtime *rt, hcp_call *c, walk_fn *walk, const void *what,
+			 hcp_result **out)
 {
 	hcp_call own;
 	hcp_status status;
 
-	if (out)
-		*out = NULL;
-	if (!rt || !out || (c && c->rt != rt) || (!envelope.data && envelope.len))
-		return HCP_EINVAL;
 	if (!c && call_init(&own, rt) < 0)
 		return HCP_ENOMEM;
-	if (!envelope.data)
-		envelope.data = "";
 	enter(rt, c ? c : &own);
-	status = run(rt, c ? c : &own, envelope, out);
+	status = run(rt, c ? c : &own, walk, what, out);
 	leave(rt, c ? c : &own);
 	if (!c)
 		call_done(&own);
 	return status;
+}
+
+static void walk_envelope(struct run *r, const void *what)
+{
+	const hcp_str *envelope = what;
+
+	envelope_read(r, envelope->data ? envelope->data : "", envelope->len);
+	exec_run(r);
+}
+
+hcp_status hcp_exec(hcp_runtime *rt, hcp_call *c, hcp_str envelope, hcp_result **out)
+{
+	if (out)
+		*out = NULL;
+	if (!rt || !out || (c && c->rt != rt) || (!envelope.data && envelope.len))
+		return HCP_EINVAL;
+	return run_as(rt, c, walk_envelope, &envelope, out);
+}
+
+struct visit {
+	const char *pack;
+	struct workspace_task task;
+};
+
+static void walk_workspace(struct run *r, const void *what)
+{
+	const struct visit *v = what;
+
+	exec_workspace(r, v->pack, &v->task);
+}
+
+hcp_status hcp_workspace(hcp_runtime *rt, hcp_call *c, hcp_workspace_op op, const char *pack,
+			 const char *path, int fd, hcp_result **out)
+{
+	struct visit v = {pack, {op, path ? path : ".", fd}};
+
+	if (out)
+		*out = NULL;
+	if (!rt || !out || !pack || (c && c->rt != rt) || op < HCP_WORKSPACE_LS ||
+	    op > HCP_WORKSPACE_RM)
+		return HCP_EINVAL;
+	return run_as(rt, c, walk_workspace, &v, out);
 }
