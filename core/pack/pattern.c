@@ -15,24 +15,15 @@ struct pattern {
 	pcre2_match_context *limits;
 };
 
-/* PCRE2 would take "(*...)" for an order and "(?C...)" for a call to us. */
+/* PCRE2 would take "(*...)" for an order and "(?C...)" for a call to us. Within a class, too:
+ * where one ends only PCRE2 could tell, with its \Q and its comments. */
 static bool is_order(const char *text)
 {
-	bool in_class = false;
-
 	for (; *text; text++) {
-		if (*text == '\\' && text[1]) {
-			text++;
-		} else if (in_class) {
-			in_class = *text != ']';
-		} else if (*text == '[') {
-			in_class = true;
-			text += text[1] == '^' ? 1 : 0;
-			text += text[1] == ']' ? 1 : 0; /* PCRE2's: a "]" here is a literal */
-		} else if (*text == '(' &&
-			   (text[1] == '*' || (text[1] == '?' && text[2] == 'C'))) {
+		if (*text == '\\' && text[1])
+			text += text[1] == 'c' && text[2] ? 2 : 1;
+		else if (*text == '(' && (text[1] == '*' || (text[1] == '?' && text[2] == 'C')))
 			return true;
-		}
 	}
 	return false;
 }
@@ -81,7 +72,8 @@ struct pattern *pattern_compile(const char *text, struct hcp_err *err)
 
 	if (strlen(text) > LIMIT_PATTERN || is_order(text)) {
 		hcp_fail(err, HCP_E_INVALID, "%s",
-			 is_order(text) ? "\"(*\" and \"(?C\" are not for schemas"
+			 is_order(text) ? "\"(*\" and \"(?C\" are not for schemas; "
+					  "a plain parenthesis is \"\\(\""
 					: "it is too long");
 		return NULL;
 	}

@@ -364,12 +364,19 @@ static int check_default(const struct compiler *k, const struct yaml_node *node,
 			 const struct schema *s, struct hcp_err *err)
 {
 	AUTO_BUF faults = {0};
-	int n = s->fallback ? schema_validate(s, s->fallback, "default", &faults) : 0;
+	const struct schema *from = s;
+	int n = 0;
+
+	/* the one that would be filled in may be what $ref names: it must fit here, too */
+	while (from && !from->fallback)
+		from = from->ref;
+	if (from)
+		n = schema_validate(s, from->fallback, "default", &faults);
 
 	if (n < 0 || faults.failed)
 		return hcp_fail_nomem(err);
 	if (n > 0)
-		return conf_fail(k->ctx, yaml_get(node, "default"), err,
+		return conf_fail(k->ctx, yaml_get(node, from == s ? "default" : "$ref"), err,
 				 "the default doesn't fit: %s", faults.data);
 	return 0;
 }
