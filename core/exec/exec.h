@@ -32,7 +32,8 @@ struct run {
 	char id[AUDIT_RUN_ID_SIZE];
 	int64_t started_ns; /* CLOCK_MONOTONIC */
 	int64_t
-	    deadline_ns; /* 0: none yet; step_adapter narrows it to the command's time-out */
+	    deadline_ns;   /* 0: none yet; step_adapter narrows it to the command's time-out */
+	int64_t within_ms; /* the time that ends at deadline_ns, for the message */
 	struct arena arena;
 
 	/* envelope.c (before step 1) */

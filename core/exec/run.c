@@ -23,6 +23,7 @@ void exec_init(struct run *r, hcp_runtime *rt, struct snapshot *snap, hcp_call *
 		r->deadline_ns = parent->deadline_ns;
 	else if (call->deadline_ms)
 		r->deadline_ns = r->started_ns + (int64_t)call->deadline_ms * 1000000;
+	r->within_ms = parent ? parent->within_ms : (int64_t)call->deadline_ms;
 	audit_new_run_id(r->id);
 }
 

@@ -10,8 +10,10 @@ static void narrow_deadline(struct run *r)
 {
 	int64_t own = run_now_ns() + r->limits.timeout_ms * 1000000;
 
-	if (!r->deadline_ns || own < r->deadline_ns)
-		r->deadline_ns = own;
+	if (r->deadline_ns && r->deadline_ns <= own)
+		return;
+	r->deadline_ns = own;
+	r->within_ms = r->limits.timeout_ms;
 }
 
 int step_adapter(struct run *r)

@@ -112,7 +112,7 @@ static int end_verdict(struct run *r)
 	case BOX_SIGNALED:
 		return run_refuse(r, 128 + o->code, "sandbox: killed by signal %d", o->code);
 	case BOX_TIMEOUT:
-		unit_format_duration(r->limits.timeout_ms, unit);
+		unit_format_duration(r->within_ms, unit);
 		return run_refuse(r, EXIT_TIMEOUT, "sandbox: timeout after %s", unit);
 	case BOX_OUTPUT:
 		unit_format_size(r->limits.output, unit);

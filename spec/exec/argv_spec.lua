@@ -272,7 +272,7 @@ describe("argv", function()
         PATH = "/usr/local/bin:/usr/bin:/bin", LANG = "C.UTF-8", HOME = "/tmp",
         HCP_SANDBOX = "sandbox", HCP_PACK_ID = "args", HCP_VERB_KEY = "env", HCP_RUN_ID = env.HCP_RUN_ID,
         HCP_PRINCIPAL = records[#records].principal,
-        HCP_TENANT = "default", HCP_PACK_ROOT = "/pack", HCP_WORKSPACE = "??", PWD = "/pack",
+        HCP_TENANT = "default", HCP_PACK_ROOT = "/pack", HCP_WORKSPACE = "/pack", PWD = "/pack",
       }, env)
     end)
 
