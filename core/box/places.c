@@ -221,7 +221,8 @@ static int add_files(struct plan_items *l, const struct box_spec *spec, struct h
 
 	if (!spec->file_count)
 		return 0;
-	add(l, PLAN_FOLDER, NULL, "/files", PLAN_OWNED)->mode = 0500;
+	/* read-only by its mount; an ordinary user must be able to fill it */
+	add(l, PLAN_FOLDER, NULL, "/files", PLAN_OWNED)->mode = 0700;
 	for (size_t i = 0; i < spec->file_count; i++) {
 		const struct box_file *f = &spec->files[i];
 
