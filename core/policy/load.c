@@ -263,5 +263,5 @@ void policy_free(struct policy *p)
 
 const char *policy_digest(const struct policy *p)
 {
-	return p->digest;
+	return p ? p->digest : NULL;
 }

@@ -85,7 +85,8 @@ struct policy; /* opaque; owned by a configuration snapshot */
 int policy_load(struct root *root, const struct settings *set, struct policy **out,
 		struct hcp_err *err) HCP_MUST_CHECK;
 void policy_free(struct policy *p);
-const char *policy_digest(const struct policy *p); /* "sha256:…" over file names and bytes */
+/* "sha256:…" over file names and bytes; NULL without a policy. */
+const char *policy_digest(const struct policy *p);
 
 /* A pack's block, NULL where the operator has none (then no bin is allowed and defaults hold).
  */

@@ -27,11 +27,12 @@ static int load(struct snapshot *s, const hcp_options *o)
 	struct root_request q = request_of(o);
 
 	q.data = data;
+	/* the log first: what a broken policy denies is on record, too */
 	if (root_open(&s->root, &s->set, &q, &s->broken) < 0 ||
-	    policy_load(&s->root, &s->set, &s->policy, &s->broken) < 0 ||
-	    root_open_state(&s->root, &s->broken) < 0)
+	    root_open_state(&s->root, &s->broken) < 0 ||
+	    audit_open(&s->root, &s->set, &s->audit, &s->broken) < 0)
 		return -1;
-	return audit_open(&s->root, &s->set, &s->audit, &s->broken);
+	return policy_load(&s->root, &s->set, &s->policy, &s->broken);
 }
 
 struct snapshot *snapshot_open(const hcp_options *o)

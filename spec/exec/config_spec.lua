@@ -80,6 +80,15 @@ describe("a configuration with a mistake", function()
 
   it("is none when there is none", function() runs() end)
 
+  it("in the policy leaves a record of what it denied", function()
+    w:policy("nonsense: 1\n")
+    local envelope = w:exec("demo", "plain", { n = 1 })
+    local records = w:audit()
+    local last = records[#records]
+    assert.same({ "deny", 0, envelope.error, "demo", "plain" }, { last.kind, last.step, last.error, last.pack, last.verb })
+    assert.is_nil(last.policy_digest)
+  end)
+
   for _, file in ipairs(files) do
     describe("in " .. file.path, function()
       -- a mistake in a line of its own behind the sound text
