@@ -282,8 +282,10 @@ int main(int argc, char **argv)
 		       HCP_VERSION_PATCH);
 		return 0;
 	}
-	if (parse(&c, argc, argv) < 0)
+	if (parse(&c, argc, argv) < 0) {
+		free(c.argv);
 		return cli_usage(NULL, NULL);
+	}
 	words = c.argv;
 	if (c.rest > 0)
 		verb = find_verb(c.argv[0]);

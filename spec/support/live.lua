@@ -55,7 +55,8 @@ end
 -- status as a shell tells it, stdout, stderr
 function live:wait()
   local status = live.wait_for(function() return world.read(self.dir .. "/status") end)
-  return tonumber(status), world.read(self.dir .. "/out"), world.read(self.dir .. "/err")
+  local err = world.read(self.dir .. "/err"):gsub(world.noise, "")
+  return tonumber(status), world.read(self.dir .. "/out"), err
 end
 
 return live

@@ -42,6 +42,9 @@ function world.write(path, text, mode)
   assert(os.execute("chmod " .. (mode or "644") .. " " .. quote(path)))
 end
 
+-- What a sanitizer says of scripts' stacks, whatever happens on them.
+world.noise = "==%d+==WARNING: ASan doesn't fully support makecontext[^\n]*\n"
+
 -- Runs a shell command line; returns status, stdout, stderr. Signals give 128+n, as in a shell.
 function world.sh(line, stdin)
   local base = os.tmpname()
@@ -50,7 +53,7 @@ function world.sh(line, stdin)
   local _, how, code = os.execute(("(unset LD_PRELOAD ASAN_OPTIONS; %s) <%s >%s 2>%s"):format(line, quote(inp), quote(out), quote(err)))
   if how == "signal" then code = 128 + code end
   local o, e = world.read(out), world.read(err)
-  e = e:gsub("==%d+==WARNING: ASan doesn't fully support makecontext[^\n]*\n", "")
+  e = e:gsub(world.noise, "")
   for _, p in ipairs { base, out, err, inp } do os.remove(p) end
   return code, o, e
 end
