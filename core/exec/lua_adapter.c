@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Every adapter kind but `wrap` is adapters/<kind>.lua, the root's or the installed one. Its
- * result is judged by the command's `output`. */
+ * `check` judges the command before its `run` sees it, and the command's `output` judges the
+ * result. */
 #include "exec/exec.h"
 
 #include "base/fd.h"
@@ -91,12 +92,33 @@ static int refuse_script(struct run *r, const struct hcp_err *err)
 	return run_refuse_err(r, code, "", err);
 }
 
+/* The command as it is declared. An adapter without a `check` asks nothing of it. */
+static int check_command(struct run *r, struct script_call *call)
+{
+	struct script_result verdict = {0};
+	struct hcp_err err = {0};
+	int rc = 0;
+
+	call->export = "check";
+	if (script_run(call, &verdict, &err) < 0)
+		rc = refuse_script(r, &err);
+	else if (verdict.answer != SCRIPT_ANSWER_TRUE)
+		rc = run_refuse(r, EXIT_ADAPTER, "adapter %s: %s", r->command->kind,
+				verdict.reason.len ? verdict.reason.data
+						   : "its check refuses this command");
+	script_result_free(&verdict);
+	return rc;
+}
+
 static int call_adapter(struct run *r, struct script_call *call)
 {
 	struct script_result answer = {0};
 	struct hcp_err err = {0};
 	int rc;
 
+	if (check_command(r, call) < 0)
+		return -1;
+	call->export = "run";
 	if (script_run(call, &answer, &err) < 0) {
 		rc = refuse_script(r, &err);
 	} else if (answer.answer != SCRIPT_ANSWER_VALUE) {
@@ -114,7 +136,7 @@ int lua_adapter_run(struct run *r)
 {
 	AUTO_FREE char *source = NULL;
 	char path[128];
-	struct script_call call = {.role = SCRIPT_ADAPTER, .export = "run", .name = path};
+	struct script_call call = {.role = SCRIPT_ADAPTER, .name = path};
 	struct hcp_err err = {0};
 	json_t *command, *ctx;
 	int rc;
