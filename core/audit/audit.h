@@ -34,6 +34,7 @@ struct audit_record {
 	const char *mode;   /* "mock" or NULL */
 	int step;           /* reached: 0 the envelope, 1..9; -1: left out */
 	const char *error;
+	size_t error_len;               /* 0: up to its NUL */
 	int exit_code, signal;          /* -1: none */
 	int64_t duration_us, bytes_out; /* -1: none */
 	const char *tier, *layers, *because, *binding_id, *limits_held;

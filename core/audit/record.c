@@ -81,15 +81,12 @@ static void add_cut(struct buf *out, const char *s, size_t len, size_t cap)
 	buf_printf(out, "\u2026 (%zu bytes)\"", len);
 }
 
-static void add_text(struct buf *out, const char *key, const char *s, size_t cap)
+static void add_bytes(struct buf *out, const char *key, const char *s, size_t len, size_t cap)
 {
-	size_t start, len;
+	size_t start;
 
-	if (!s)
-		return;
 	add_key(out, key);
 	start = out->len;
-	len = strlen(s);
 	if (len < cap) {
 		json_add_string(out, s, len);
 		if (out->failed || out->len - start <= cap)
@@ -97,6 +94,12 @@ static void add_text(struct buf *out, const char *key, const char *s, size_t cap
 		out->len = start;
 	}
 	add_cut(out, s, len, cap);
+}
+
+static void add_text(struct buf *out, const char *key, const char *s, size_t cap)
+{
+	if (s)
+		add_bytes(out, key, s, strlen(s), cap);
 }
 
 static void add_number(struct buf *out, const char *key, int64_t value)
@@ -130,7 +133,9 @@ static void add_after_args(struct buf *out, const struct audit_record *r)
 {
 	add_text(out, "mode", r->mode, CAP_NAME);
 	add_number(out, "step", r->step);
-	add_text(out, "error", r->error, CAP_TEXT);
+	if (r->error)
+		add_bytes(out, "error", r->error,
+			  r->error_len ? r->error_len : strlen(r->error), CAP_TEXT);
 	add_number(out, "exit_code", r->exit_code);
 	add_number(out, "signal", r->signal);
 	add_number(out, "duration_us", r->duration_us);

@@ -18,7 +18,7 @@
 #define LIMIT_ID             64            /* pack id, tenant, project, session: bytes */
 #define LIMIT_VERB           128           /* verb key, bytes */
 #define LIMIT_PRINCIPAL      256           /* principal id, bytes */
-#define LIMIT_ERROR          (64 * 1024)   /* `error` of an envelope made from stderr, bytes */
+#define LIMIT_ERROR          (64 * 1024)   /* `error` made from stderr or by a script, bytes */
 #define LIMIT_ARGV_TOKEN                                                                       \
 	(128 * 1024 - 1)                /* one argument, bytes: MAX_ARG_STRLEN of the kernel */
 #define LIMIT_AUDIT_LINE    (16 * 1024) /* one audit record, bytes, newline included */

@@ -203,6 +203,7 @@ struct unit {
 	int64_t factor;
 };
 static const struct unit durations[] = {{"h", 3600000}, {"m", 60000}, {"s", 1000}, {"ms", 1}};
+static const struct unit counts[] = {{"G", 1000000000}, {"M", 1000000}, {"K", 1000}, {"", 1}};
 static const struct unit sizes[] = {{"G", 1 << 30}, {"M", 1 << 20}, {"K", 1 << 10}, {"", 1}};
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -252,6 +253,11 @@ void unit_format_duration(int64_t ms, char out[32])
 void unit_format_size(int64_t bytes, char out[32])
 {
 	format_unit(bytes, sizes, COUNT(sizes), out);
+}
+
+void unit_format_count(int64_t n, char out[32])
+{
+	format_unit(n, counts, COUNT(counts), out);
 }
 
 static unsigned least(unsigned a, unsigned b)

@@ -48,6 +48,8 @@ int64_t unit_size(const char *s);
 /* The inverse, shortest exact form: 10000 -> "10s". out holds at least 32 bytes. */
 void unit_format_duration(int64_t ms, char out[32]);
 void unit_format_size(int64_t bytes, char out[32]);
+/* A count: 100000000 -> "100M", by thousands. */
+void unit_format_count(int64_t n, char out[32]);
 
 /* Damerau-Levenshtein, for did-you-mean; a large number for words over 64 bytes. */
 unsigned str_distance(const char *a, const char *b);

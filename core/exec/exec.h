@@ -109,6 +109,13 @@ int run_refuse_text(struct run *r, int exit_code, const char *text) __attribute_
 /* The same with a text that may hold NUL bytes; a NUL stands behind it. */
 int run_refuse_bytes(struct run *r, int exit_code, const char *text, size_t len)
     __attribute__((cold));
+/* The same with prefix and raw bytes, made UTF-8 and cut at LIMIT_ERROR between characters. */
+int run_refuse_raw(struct run *r, int exit_code, const char *prefix, const char *text,
+		   size_t len) __attribute__((cold));
+/* The same with prefix and what a script raised, whole; or err, where hcp ended the script. */
+int run_refuse_script(struct run *r, int exit_code, const char *prefix,
+		      const struct script_result *answer, const struct hcp_err *err)
+    __attribute__((cold));
 /* The same with prefix and err formatted with its place; memory running out is EXIT_RUNTIME. */
 int run_refuse_err(struct run *r, int exit_code, const char *prefix, const struct hcp_err *err)
     __attribute__((cold));
@@ -138,11 +145,16 @@ int step_adapter(struct run *r);
 int step_audit_begin(struct run *r);
 void step_audit(struct run *r);
 
-/* Runs policies/auth|guards/<name>.lua (the root's, else the installed one) on a request. What
- * it prints goes to the log. -1: it could not be read, raised or overran; err says why. */
-int operator_script(struct run *r, enum script_role role, const char *name,
-		    const json_t *request, struct script_result *answer,
-		    struct hcp_err *err) HCP_MUST_CHECK;
+/* A script of the operator's: policies/auth|guards/<name>.lua, the root's or else the installed
+ * one, with modules of its own folder. */
+struct operator_script {
+	enum script_role role;
+	const char *name;
+	const json_t *request;
+};
+/* What it prints goes to the log. -1: it could not be read, raised or overran; err says why. */
+int operator_script_run(struct run *r, const struct operator_script *script,
+			struct script_result *answer, struct hcp_err *err) HCP_MUST_CHECK;
 /* The log callback of every script; `user` is the run. */
 void run_script_log(void *user, int level, const char *line, size_t len);
 /* A script's limits under the settings and the run's deadline. */

@@ -12,11 +12,12 @@
 #include <string.h>
 #include <time.h>
 
-static const char *load_script(void *user, const char *path, size_t *len)
+static const char *load_script(void *user, const char *path, size_t *len, struct hcp_err *err)
 {
 	const struct run *r = user;
 	const struct pack_file *f = pack_file(r->pack, path);
 
+	(void)err;
 	*len = f && f->text ? f->size : 0;
 	return f ? f->text : NULL;
 }
@@ -81,7 +82,8 @@ static int check_output(struct run *r)
 			       arena_printf(&r->arena, "invalid result: %s", faults.data));
 }
 
-static int refuse_script(struct run *r, const struct hcp_err *err)
+static int refuse_script(struct run *r, const struct script_result *answer,
+			 const struct hcp_err *err)
 {
 	int code = EXIT_ADAPTER;
 
@@ -89,7 +91,7 @@ static int refuse_script(struct run *r, const struct hcp_err *err)
 		code = EXIT_TIMEOUT;
 	if (err->code == HCP_E_CANCELLED)
 		code = EXIT_CANCELLED;
-	return run_refuse_err(r, code, "", err);
+	return run_refuse_script(r, code, "", answer, err);
 }
 
 /* The command as it is declared. An adapter without a `check` asks nothing of it. */
@@ -120,7 +122,7 @@ static int call_adapter(struct run *r, struct script_call *call)
 		return -1;
 	call->export = "run";
 	if (script_run(call, &answer, &err) < 0) {
-		rc = refuse_script(r, &err);
+		rc = refuse_script(r, &answer, &err);
 	} else if (answer.answer != SCRIPT_ANSWER_VALUE) {
 		rc = run_refuse(r, EXIT_ADAPTER, "script: %s: gave no result", call->name);
 	} else {

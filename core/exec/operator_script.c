@@ -5,7 +5,7 @@
 
 #include "base/fd.h"
 
-#include <stdio.h>
+#include <errno.h>
 
 void run_script_log(void *user, int level, const char *line, size_t len)
 {
@@ -31,33 +31,72 @@ static const struct kind kinds[] = {
     {SCRIPT_GUARD, "guards", "guard"},
 };
 
-int operator_script(struct run *r, enum script_role role, const char *name,
-		    const json_t *request, struct script_result *answer, struct hcp_err *err)
-{
-	const struct kind *k = NULL;
-	AUTO_FREE char *source = NULL;
-	char path[300], shown[300], owner[300];
-	struct script_call call = {0};
-	size_t len;
+/* What the callbacks of one script need. */
+struct operator_call {
+	struct run *r;
+	const struct operator_script *script;
+	const struct kind *kind;
+};
 
+static const struct kind *kind_of(enum script_role role)
+{
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (kinds[i].role == role)
-			k = &kinds[i];
-	if (!k)
+			return &kinds[i];
+	return NULL;
+}
+
+static void take_log(void *user, int level, const char *line, size_t len)
+{
+	const struct operator_call *c = user;
+
+	run_script_log(c->r, level, line, len);
+}
+
+/* A file of the script's folder, in the run's arena. Only ENOENT means that there is none. */
+static const char *take_file(void *user, const char *path, size_t *len, struct hcp_err *err)
+{
+	const struct operator_call *c = user;
+	AUTO_FREE char *text = NULL;
+	struct hcp_err why = {0};
+	const char *kept, *rel;
+
+	*len = 0;
+	rel = arena_printf(&c->r->arena, "policies/%s/%s", c->kind->folder, path);
+	if (!rel)
+		return hcp_fail_nomem(err), NULL;
+	if (root_read(&c->r->snap->root, rel, true, LIMIT_SCRIPT, &text, len, &why) < 0) {
+		if (errno != ENOENT)
+			hcp_fail(err, why.code, "%s", why.text);
+		return NULL;
+	}
+	kept = arena_strndup(&c->r->arena, text, *len);
+	if (!kept)
+		hcp_fail_nomem(err);
+	return kept;
+}
+
+int operator_script_run(struct run *r, const struct operator_script *script,
+			struct script_result *answer, struct hcp_err *err)
+{
+	struct operator_call c = {r, script, kind_of(script->role)};
+	struct script_call call = {.role = script->role};
+	AUTO_FREE char *source = NULL;
+	const char *path;
+
+	if (!c.kind)
 		return hcp_fail(err, HCP_E_DENIED, "not an operator's script");
-	snprintf(path, sizeof(path), "policies/%s/%s.lua", k->folder, name);
-	snprintf(shown, sizeof(shown), "%s/%s.lua", k->folder, name);
-	snprintf(owner, sizeof(owner), "%s %s", k->word, name);
-	if (root_read(&r->snap->root, path, true, LIMIT_SCRIPT, &source, &len, err) < 0)
+	path = arena_printf(&r->arena, "policies/%s/%s.lua", c.kind->folder, script->name);
+	call.name = arena_printf(&r->arena, "%s/%s.lua", c.kind->folder, script->name);
+	call.owner = arena_printf(&r->arena, "%s %s", c.kind->word, script->name);
+	if (!path || !call.name || !call.owner)
+		return hcp_fail_nomem(err);
+	if (root_read(&r->snap->root, path, true, LIMIT_SCRIPT, &source, &call.source_len,
+		      err) < 0)
 		return -1;
-	call.role = role;
-	call.name = shown;
-	call.owner = owner;
 	call.source = source;
-	call.source_len = len;
-	call.host.user = r;
-	call.host.log = run_script_log;
-	call.args[0] = request;
+	call.host = (struct script_host){.user = &c, .log = take_log, .load = take_file};
+	call.args[0] = script->request;
 	run_script_limits(r, &call.limits);
 	return script_run(&call, answer, err);
 }

@@ -74,6 +74,44 @@ int run_refuse_err(struct run *r, int exit_code, const char *prefix, const struc
 	return run_refuse(r, exit_code, "%s%s", prefix, text);
 }
 
+static size_t cut(const struct buf *text)
+{
+	size_t len = text->len;
+
+	if (len <= LIMIT_ERROR)
+		return len;
+	for (len = LIMIT_ERROR; len > 0 && (text->data[len] & 0xc0) == 0x80; len--)
+		;
+	return len;
+}
+
+int run_refuse_raw(struct run *r, int exit_code, const char *prefix, const char *text,
+		   size_t len)
+{
+	AUTO_BUF clean = {0};
+	size_t keep;
+
+	buf_puts(&clean, prefix);
+	utf8_clean(&clean, text, len < LIMIT_ERROR ? len : LIMIT_ERROR + 4);
+	keep = cut(&clean);
+	return run_refuse_bytes(
+	    r, exit_code, clean.failed ? NULL : arena_strndup(&r->arena, clean.data, keep),
+	    keep);
+}
+
+int run_refuse_script(struct run *r, int exit_code, const char *prefix,
+		      const struct script_result *answer, const struct hcp_err *err)
+{
+	AUTO_BUF whole = {0};
+
+	if (!answer->error.len)
+		return run_refuse_err(r, exit_code, prefix, err);
+	buf_printf(&whole, "%s%s", prefix, answer->own_message ? "" : "script: ");
+	if (whole.failed)
+		return run_refuse_text(r, exit_code, NULL);
+	return run_refuse_raw(r, exit_code, whole.data, answer->error.data, answer->error.len);
+}
+
 void run_log(const struct run *r, hcp_log_level level, const char *fmt, ...)
 {
 	char line[2048];

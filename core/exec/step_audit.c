@@ -97,6 +97,7 @@ static void describe_end(const struct run *r, struct audit_record *rec)
 
 	rec->step = r->ok ? 9 : r->step;
 	rec->error = r->error;
+	rec->error_len = r->error_len;
 	rec->duration_us = (run_now_ns() - r->started_ns) / 1000;
 	if (!r->has_outcome) {
 		rec->bytes_out = r->ok ? (int64_t)r->result.len : -1;

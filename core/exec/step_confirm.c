@@ -67,16 +67,19 @@ static json_t *guard_request(const struct run *r)
 static int ask_guard(struct run *r, const char *guard)
 {
 	json_t *request = guard_request(r);
+	const struct operator_script script = {SCRIPT_GUARD, guard, request};
 	struct script_result answer = {0};
 	struct hcp_err err = {0};
+	const char *prefix = arena_printf(&r->arena, "denied: guard %s: ", guard);
 	int rc = -1;
 
-	if (!request)
+	if (!request || !prefix)
 		run_refuse_text(r, EXIT_RUNTIME, NULL);
-	else if (operator_script(r, SCRIPT_GUARD, guard, request, &answer, &err) < 0)
-		run_refuse(r, EXIT_DENIED, "denied: guard %s: %s", guard, err.text);
+	else if (operator_script_run(r, &script, &answer, &err) < 0)
+		run_refuse_script(r, EXIT_DENIED, prefix, &answer, &err);
 	else if (answer.answer == SCRIPT_ANSWER_REFUSED && answer.reason.len)
-		run_refuse(r, EXIT_DENIED, "denied: %s", answer.reason.data);
+		run_refuse_raw(r, EXIT_DENIED, "denied: ", answer.reason.data,
+			       answer.reason.len);
 	else if (answer.answer != SCRIPT_ANSWER_TRUE)
 		run_refuse(r, EXIT_DENIED, "denied: guard %s: gave no reason", guard);
 	else

@@ -162,8 +162,10 @@ static int take_answer(struct run *r, const struct script_result *answer)
 	struct hcp_err err = {0};
 
 	if (answer->answer == SCRIPT_ANSWER_REFUSED)
-		return run_refuse(r, EXIT_DENIED, "denied: %s",
-				  answer->reason.len ? answer->reason.data : "unauthenticated");
+		return answer->reason.len
+			   ? run_refuse_raw(r, EXIT_DENIED, "denied: ", answer->reason.data,
+					    answer->reason.len)
+			   : run_refuse(r, EXIT_DENIED, "denied: unauthenticated");
 	if (answer->answer != SCRIPT_ANSWER_VALUE)
 		return malformed(r, "the provider gave no answer");
 	r->principal_json =
@@ -179,16 +181,18 @@ static int ask_provider(struct run *r)
 	    policy_auth_for(r->snap->policy, false, runtime_face_name(r->rt->options.face));
 	struct script_result answer = {0};
 	struct hcp_err err = {0};
+	struct operator_script script = {.role = SCRIPT_AUTH};
 	json_t *request;
 	int rc;
 
 	if (!auth)
 		return run_refuse(r, EXIT_DENIED, "denied: unauthenticated");
-	request = request_json(r);
+	script.name = auth->provider;
+	script.request = request = request_json(r);
 	if (!request)
 		rc = run_refuse_text(r, EXIT_RUNTIME, NULL);
-	else if (operator_script(r, SCRIPT_AUTH, auth->provider, request, &answer, &err) < 0)
-		rc = malformed(r, err.text);
+	else if (operator_script_run(r, &script, &answer, &err) < 0)
+		rc = run_refuse_script(r, EXIT_DENIED, "denied: auth: ", &answer, &err);
 	else
 		rc = take_answer(r, &answer);
 	script_result_free(&answer);

@@ -9,7 +9,6 @@
 
 static int fail_exit(struct run *r, int code)
 {
-	AUTO_BUF text = {0};
 	const struct box_outcome *o = &r->outcome;
 	size_t len = o->errout_len < LIMIT_ERROR ? o->errout_len : LIMIT_ERROR;
 
@@ -17,10 +16,7 @@ static int fail_exit(struct run *r, int code)
 		len--;
 	if (!len)
 		return run_refuse(r, code, "exit %d", code);
-	utf8_clean(&text, o->errout, len);
-	return run_refuse_bytes(
-	    r, code, text.failed ? NULL : arena_strndup(&r->arena, text.data, text.len),
-	    text.len);
+	return run_refuse_raw(r, code, "", o->errout, len);
 }
 
 static int not_json(struct run *r, const struct json_scan *scan)

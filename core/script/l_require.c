@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `require`: modules of the script's own folder, named with dots. A name becomes a path here
- * and nowhere else, and can't spell anything but a file beneath that folder; who opens it
- * (host.load) has read the folder before the script began. */
+ * and nowhere else, and can't spell anything but a file beneath that folder; who gives its text
+ * (host.load) follows no link. */
 #include "script/modules.h"
 
 #include <string.h>
@@ -30,10 +30,13 @@ static bool is_name(const char *s, size_t len)
 bool l_require_file(lua_State *L, const char *path)
 {
 	const struct script_host *host = &script_state_of(L)->call->host;
+	struct hcp_err err = {0};
 	const char *text;
 	size_t len = 0;
 
-	text = host->load ? host->load(host->user, path, &len) : NULL;
+	text = host->load ? host->load(host->user, path, &len, &err) : NULL;
+	if (!text && err.code != HCP_E_NONE)
+		luaL_error(L, "%s", err.text);
 	if (!text)
 		return false;
 	script_load(L, path, text, len);

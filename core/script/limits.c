@@ -23,7 +23,7 @@ void script_limits_default(struct script_limits *l)
 {
 	*l = (struct script_limits){
 	    .memory = 64 << 20,
-	    .instructions = 100 << 20,
+	    .instructions = 100 * 1000 * 1000,
 	    .script_ms = 5000,
 	    .result = 1 << 20,
 	    .log = 64 << 10,
@@ -235,7 +235,7 @@ int script_kill_error(const struct script_meter *m, struct hcp_err *err)
 		return hcp_fail(err, HCP_E_LIMIT, "script: memory limit of %s exceeded%s%s",
 				amount, at(m), m->place);
 	case SCRIPT_KILL_INSTRUCTIONS:
-		unit_format_size(m->max->instructions, amount);
+		unit_format_count(m->max->instructions, amount);
 		return hcp_fail(err, HCP_E_LIMIT,
 				"script: instruction limit of %s exceeded%s%s", amount, at(m),
 				m->place);

@@ -46,8 +46,8 @@ struct script_host {
 			const char *const *verb_keys, json_t *const *args, char **envelopes,
 			size_t *lens, struct hcp_err *err);
 	/* require "lib.dates" -> "lib/dates.lua"; adapters' ctx.script(path), too. Borrowed
-	 * text that outlives the call; NULL: there is none. */
-	const char *(*load)(void *user, const char *path, size_t *len);
+	 * text that outlives the call; NULL: there is none, or err says why it can't be had. */
+	const char *(*load)(void *user, const char *path, size_t *len, struct hcp_err *err);
 };
 
 /* Stacks kept between calls; a runtime has one. Any thread. Freed after the last call. */

@@ -35,7 +35,7 @@ struct row {
 };
 
 /* Not here, and why: collectgarbage (costs what no limit sees), load, loadfile, dofile
- * (bytecode, files), getmetatable, setmetatable (finalizers, re-entry; docs/scripts.md),
+ * (bytecode, files), getmetatable, setmetatable (finalizers, re-entry; docs/lua.md),
  * coroutine (fresh hooks), debug, io, package, string.dump, math.randomseed, and of os what
  * touches the host. */
 static const struct row rows[] = {

@@ -41,10 +41,11 @@ static void world_log(void *user, int level, const char *line, size_t len)
 	snprintf(w->log + used, sizeof(w->log) - used, "%d %.*s\n", level, (int)len, line);
 }
 
-static const char *world_load(void *user, const char *path, size_t *len)
+static const char *world_load(void *user, const char *path, size_t *len, struct hcp_err *err)
 {
 	const struct world *w = user;
 
+	(void)err;
 	for (const struct file *f = w->files; f && f->path; f++)
 		if (strcmp(f->path, path) == 0) {
 			*len = f->len ? f->len : strlen(f->text);

@@ -96,6 +96,12 @@ static void units_read_and_print(void **state)
 	assert_string_equal(out, "0ms");
 	unit_format_size(8 << 20, out);
 	assert_string_equal(out, "8M");
+	unit_format_count(100000000, out);
+	assert_string_equal(out, "100M");
+	unit_format_count(1500, out);
+	assert_string_equal(out, "1500");
+	unit_format_count(2000, out);
+	assert_string_equal(out, "2K");
 	unit_format_size(1000, out);
 	assert_string_equal(out, "1000");
 }

@@ -56,7 +56,7 @@ static void test_messages(void **state)
 			    "! script: time limit of 50ms exceeded at verbs/month.lua:2");
 	assert_int_equal(w.err.code, HCP_E_TIMEOUT);
 	script_limits_default(&w.call.limits);
-	w.call.limits.instructions = 1 << 20;
+	w.call.limits.instructions = 1000000;
 	assert_string_equal(world_says(&w, "local x\n\nwhile true do x = 1 end"),
 			    "! script: instruction limit of 1M exceeded at verbs/month.lua:3");
 	assert_int_equal(w.err.code, HCP_E_LIMIT);
