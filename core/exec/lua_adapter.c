@@ -94,6 +94,17 @@ static int refuse_script(struct run *r, const struct script_result *answer,
 	return run_refuse_script(r, code, "", answer, err);
 }
 
+static int refuse_command(struct run *r, const struct buf *reason)
+{
+	const char *prefix = arena_printf(&r->arena, "adapter %s: ", r->command->kind);
+
+	if (!prefix)
+		return run_refuse_text(r, EXIT_RUNTIME, NULL);
+	if (!reason->len)
+		return run_refuse(r, EXIT_ADAPTER, "%sits check refuses this command", prefix);
+	return run_refuse_raw(r, EXIT_ADAPTER, prefix, reason->data, reason->len);
+}
+
 /* The command as it is declared. An adapter without a `check` asks nothing of it. */
 static int check_command(struct run *r, struct script_call *call)
 {
@@ -103,11 +114,9 @@ static int check_command(struct run *r, struct script_call *call)
 
 	call->export = "check";
 	if (script_run(call, &verdict, &err) < 0)
-		rc = refuse_script(r, &err);
+		rc = refuse_script(r, &verdict, &err);
 	else if (verdict.answer != SCRIPT_ANSWER_TRUE)
-		rc = run_refuse(r, EXIT_ADAPTER, "adapter %s: %s", r->command->kind,
-				verdict.reason.len ? verdict.reason.data
-						   : "its check refuses this command");
+		rc = refuse_command(r, &verdict.reason);
 	script_result_free(&verdict);
 	return rc;
 }

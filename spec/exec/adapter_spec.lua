@@ -83,7 +83,7 @@ return {
   it("has the script's limits", function()
     adapter("function() while true do end end")
     w:put("hcp.yaml", "hcp: 1\nlua: { instructions: 100000 }\n")
-    refused("script: instruction limit of 100000 exceeded at adapters/telepathy.lua:2")
+    refused("script: instruction limit of 100K exceeded at adapters/telepathy.lua:2")
   end)
 
   it("is asked of composites, by the root's adapter where it has one", function()
