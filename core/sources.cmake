@@ -19,7 +19,7 @@ set(HCP_CORE_SOURCES
   audit/chain.c audit/record.c audit/files.c audit/lines.c audit/place.c audit/lock.c audit/store.c
   audit/append.c audit/audit.c audit/read.c audit/verify_chain.c audit/verify.c audit/mend.c audit/recover.c
   audit/rotate.c audit/sign.c audit/export.c
-  box/host.c box/places.c box/scratch.c box/bin.c box/filter.c box/plan.c box/spawn.c box/run.c
+  box/host.c box/places.c box/scratch.c box/bin.c box/filter.c box/plan.c box/plan_json.c box/spawn.c box/run.c
   runtime/where.c runtime/snapshot.c runtime/runtime.c runtime/result.c runtime/call.c runtime/admin.c
   exec/envelope.c exec/exec.c exec/step_pack.c exec/step_session.c exec/step_policy.c exec/step_principal.c
   exec/step_capability.c exec/step_confirm.c exec/step_mint.c exec/step_adapter.c exec/step_audit.c

@@ -65,13 +65,18 @@ struct box_spec {
 	/* Below tier strong: what takes the place of private mounts; box_scratch fills it in.
 	 */
 	const char *scratch_tmp, *scratch_files, *scratch_jail;
+	/* The plan is to be looked at: the jail may not be there yet (jail_fd -1), and what
+	 * comes of it can't be run. */
+	bool only_shown;
 };
 
 struct box_plan; /* a relocatable blob: what init reads */
 /* Pure. */
 int box_plan_build(const struct box_spec *spec, struct arena *a, struct box_plan **out,
 		   struct hcp_err *err) HCP_MUST_CHECK;
-/* For explain: mounts, uid, limits, network, layers. A new reference. */
+/* The plan as data: tier, layers, user, network, mounts, limits, what may be executed. No value
+ * of the environment and no content of a file is in it. A new reference; NULL: out of memory.
+ */
 json_t *box_plan_json(const struct box_plan *plan);
 /* Where the child sees things: "/pack", "/workspace", "/files" in a mount namespace, host paths
  * otherwise. */
@@ -86,6 +91,9 @@ bool box_needs_scratch(const struct box_spec *spec); /* below tier strong */
  * jail and user are set. */
 int box_scratch(struct box_spec *spec, int dirfd, const char *path, struct arena *a,
 		struct hcp_err *err) HCP_MUST_CHECK;
+/* Only names them: for a plan that is shown. Pure. */
+int box_scratch_names(struct box_spec *spec, const char *path, struct arena *a,
+		      struct hcp_err *err) HCP_MUST_CHECK;
 
 /* What a runtime keeps for its runs: the init program's descriptor, checked at open; nothing
  * warm yet. */

@@ -192,6 +192,10 @@ static int add_jail(struct plan_items *l, const struct box_spec *spec,
 	case BOX_JAIL_NONE:
 		return 0;
 	case BOX_JAIL_FOLDER:
+		if (spec->only_shown && spec->jail_fd < 0) {
+			add(l, PLAN_BIND, spec->jail_path, view->workspace, flags);
+			return 0;
+		}
 		return add_opened(l, spec->jail_path, view->workspace, spec->jail_fd, flags,
 				  err);
 	case BOX_JAIL_TMPFS:

@@ -28,6 +28,21 @@ enum plan_tier plan_tier(const struct policy_sandbox *s)
 	return PLAN_TIER_NONE;
 }
 
+const char *plan_tier_name(uint32_t tier)
+{
+	switch ((enum plan_tier)tier) {
+	case PLAN_TIER_STRONG:
+		return "strong";
+	case PLAN_TIER_LIGHT:
+		return "light";
+	case PLAN_TIER_NATIVE:
+		return "native-local";
+	case PLAN_TIER_NONE:
+		break;
+	}
+	return "";
+}
+
 void plan_ids(const struct box_spec *spec, uid_t *uid, gid_t *gid)
 {
 	*uid = plan_as_root() ? spec->user : geteuid();
@@ -263,7 +278,7 @@ static void set_header(const struct box_spec *spec, const struct plan_items *pla
 	gid_t gid;
 
 	plan_ids(spec, &uid, &gid);
-	p->magic = PLAN_MAGIC;
+	p->magic = spec->only_shown ? 0 : PLAN_MAGIC;
 	p->tier = plan_tier(spec->sandbox);
 	p->sockets = sockets_of(spec);
 	p->user_first = p->tier == PLAN_TIER_STRONG && !plan_as_root();

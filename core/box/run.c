@@ -4,6 +4,7 @@
  * this waits for that one descriptor and then takes what is left in the pipes; it never waits
  * for a pipe to close, which a process elsewhere could hold open. */
 #include "box/host.h"
+#include "box/plan.h"
 #include "box/spawn.h"
 
 #include "base/fd.h"
@@ -314,21 +315,6 @@ static void name_layers(const struct box_report *r, struct box_outcome *out)
 	}
 }
 
-static const char *tier_name(uint32_t tier)
-{
-	switch ((enum plan_tier)tier) {
-	case PLAN_TIER_STRONG:
-		return "strong";
-	case PLAN_TIER_LIGHT:
-		return "light";
-	case PLAN_TIER_NATIVE:
-		return "native-local";
-	case PLAN_TIER_NONE:
-		break;
-	}
-	return "";
-}
-
 static void take_status(int status, struct box_outcome *out)
 {
 	if (WIFEXITED(status)) {
@@ -416,7 +402,7 @@ static void live_init(struct live *l, const struct box_spec *spec)
 	for (int i = 0; i < 2; i++)
 		l->std[i] = (struct stream){
 		    .fd = -1, .which = i + 1, .limit = (size_t)spec->limits.output};
-	snprintf(l->out->tier, sizeof(l->out->tier), "%s", tier_name(l->plan->tier));
+	snprintf(l->out->tier, sizeof(l->out->tier), "%s", plan_tier_name(l->plan->tier));
 }
 
 static int run(struct live *l, struct box_host *h, const struct box_spec *spec,
@@ -440,6 +426,8 @@ int box_run(struct box_host *h, const struct box_spec *spec, const struct box_pl
 	int cancel, rc;
 
 	memset(out, 0, sizeof(*out));
+	if (plan->magic != PLAN_MAGIC)
+		return hcp_fail(err, HCP_E_INVALID, "sandbox: the plan is not one to be run");
 	live_init(&l, spec);
 	/* a cancelled thread would leave the tree to itself */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);

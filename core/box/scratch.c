@@ -14,7 +14,6 @@
 struct place {
 	const char *path;
 	const struct box_spec *spec;
-	struct arena *a;
 	struct hcp_err *err;
 };
 
@@ -31,24 +30,20 @@ static int give(const struct place *p, int fd, const char *name)
 	return 0;
 }
 
-static int make_folder(const struct place *p, int dirfd, const char *name, int *out,
-		       const char **path)
+static int make_folder(const struct place *p, int dirfd, const char *name, int *out)
 {
 	AUTO_FD fd = -1;
 
 	*out = -1;
-	*path = arena_printf(p->a, "%s/%s", p->path, name);
-	if (!*path)
-		return hcp_fail_nomem(p->err);
 	if (mkdirat(dirfd, name, 0700) < 0)
-		return hcp_fail_errno(p->err, "sandbox: scratch unavailable: %s", *path);
+		return hcp_fail_errno(p->err, "sandbox: scratch unavailable: %s/%s", p->path,
+				      name);
 	fd = fd_above_stdio(
 	    openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-	if (fd < 0)
-		return hcp_fail_errno(p->err, "sandbox: scratch unavailable: %s", *path);
 	/* the host's umask may have taken even the owner's bits */
-	if (fchmod(fd, 0700) < 0)
-		return hcp_fail_errno(p->err, "sandbox: scratch unavailable: %s", *path);
+	if (fd < 0 || fchmod(fd, 0700) < 0)
+		return hcp_fail_errno(p->err, "sandbox: scratch unavailable: %s/%s", p->path,
+				      name);
 	if (give(p, fd, name) < 0)
 		return -1;
 	*out = fd_steal(&fd);
@@ -69,11 +64,11 @@ static int make_file(const struct place *p, int dirfd, const struct box_file *f)
 	return give(p, fd, f->name);
 }
 
-static int make_files(const struct place *p, int dirfd, const char **path)
+static int make_files(const struct place *p, int dirfd)
 {
 	AUTO_FD fd = -1;
 
-	if (make_folder(p, dirfd, "files", &fd, path) < 0)
+	if (make_folder(p, dirfd, "files", &fd) < 0)
 		return -1;
 	for (size_t i = 0; i < p->spec->file_count; i++) {
 		if (plan_check_name(&p->spec->files[i], p->err) < 0 ||
@@ -88,22 +83,42 @@ bool box_needs_scratch(const struct box_spec *spec)
 	return plan_tier(spec->sandbox) != PLAN_TIER_STRONG;
 }
 
+/* NULL where it isn't wanted or memory ran out; the latter sticks in *failed. */
+static const char *name_of(const char *path, const char *name, bool wanted, struct arena *a,
+			   bool *failed)
+{
+	const char *full = wanted ? arena_printf(a, "%s/%s", path, name) : NULL;
+
+	*failed |= wanted && !full;
+	return full;
+}
+
+int box_scratch_names(struct box_spec *spec, const char *path, struct arena *a,
+		      struct hcp_err *err)
+{
+	bool on = box_needs_scratch(spec), failed = false;
+
+	spec->scratch_tmp = name_of(path, "tmp", on, a, &failed);
+	spec->scratch_files = name_of(path, "files", on && spec->file_count, a, &failed);
+	spec->scratch_jail =
+	    name_of(path, "jail", on && spec->jail == BOX_JAIL_TMPFS, a, &failed);
+	return failed ? hcp_fail_nomem(err) : 0;
+}
+
 int box_scratch(struct box_spec *spec, int dirfd, const char *path, struct arena *a,
 		struct hcp_err *err)
 {
-	struct place p = {.path = path, .spec = spec, .a = a, .err = err};
+	struct place p = {.path = path, .spec = spec, .err = err};
 	AUTO_FD tmp = -1;
 	AUTO_FD jail = -1;
 
-	spec->scratch_tmp = spec->scratch_files = spec->scratch_jail = NULL;
-	if (plan_tier(spec->sandbox) == PLAN_TIER_STRONG)
-		return 0;
-	if (make_folder(&p, dirfd, "tmp", &tmp, &spec->scratch_tmp) < 0)
+	if (box_scratch_names(spec, path, a, err) < 0)
 		return -1;
-	if (spec->file_count && make_files(&p, dirfd, &spec->scratch_files) < 0)
+	if (spec->scratch_tmp && make_folder(&p, dirfd, "tmp", &tmp) < 0)
 		return -1;
-	if (spec->jail == BOX_JAIL_TMPFS &&
-	    make_folder(&p, dirfd, "jail", &jail, &spec->scratch_jail) < 0)
+	if (spec->scratch_files && make_files(&p, dirfd) < 0)
+		return -1;
+	if (spec->scratch_jail && make_folder(&p, dirfd, "jail", &jail) < 0)
 		return -1;
 	return 0;
 }

@@ -34,7 +34,7 @@ enum audit_args { AUDIT_ARGS_NONE = 0, AUDIT_ARGS_KEYS, AUDIT_ARGS_REDACTED };
 
 struct settings_session {
 	const char *name;
-	struct conf_strings packs;
+	struct conf_strings packs; /* with its place in hcp.yaml */
 };
 struct settings {
 	struct conf_strings packs; /* folders, default ["packs"], relative to the root */
@@ -66,6 +66,9 @@ int root_find_state(struct root *root, struct hcp_err *err) HCP_MUST_CHECK;
  * to the sandbox's user. The caller closes *out. */
 int root_state_dir(const struct root *root, const char *rel, int *out,
 		   struct hcp_err *err) HCP_MUST_CHECK;
+/* The same for who only looks: makes nothing; *out is -1 where it isn't there. */
+int root_state_find(const struct root *root, const char *rel, int *out,
+		    struct hcp_err *err) HCP_MUST_CHECK;
 /* Lets another user pass through the folders above `rel` (0711: they can't be listed), which a
  * program of a root runtime needs below tier strong to reach its own. Does nothing for an
  * ordinary user's runtime. */

@@ -114,17 +114,27 @@ int root_open_state(struct root *root, struct hcp_err *err)
 	return 0;
 }
 
-static int open_part(int dirfd, const char *name, bool last, const char *shown, int *out,
+struct part {
+	bool make, last;
+	const char *shown;
+};
+
+/* *out is -1 where it isn't there and wasn't to be made. */
+static int open_part(int dirfd, const char *name, const struct part *p, int *out,
 		     struct hcp_err *err)
 {
+	const char *shown = p->shown;
 	AUTO_FD fd = -1;
 
-	if (mkdirat(dirfd, name, 0700) < 0 && errno != EEXIST)
+	*out = -1;
+	if (p->make && mkdirat(dirfd, name, 0700) < 0 && errno != EEXIST)
 		return hcp_fail_errno(err, "%s", shown);
 	fd = fd_above_stdio(openat(dirfd, name, OPEN_DIR));
+	if (fd < 0 && !p->make && errno == ENOENT)
+		return 0;
 	if (fd < 0)
 		return fail_open(dirfd, name, shown, err);
-	if (!last && check_owner(fd, shown, err) < 0)
+	if (!p->last && check_owner(fd, shown, err) < 0)
 		return -1;
 	*out = fd_steal(&fd);
 	return 0;
@@ -160,7 +170,8 @@ int root_state_passage(const struct root *root, const char *rel, struct hcp_err 
 	return 0;
 }
 
-int root_state_dir(const struct root *root, const char *rel, int *out, struct hcp_err *err)
+static int walk(const struct root *root, const char *rel, bool make, int *out,
+		struct hcp_err *err)
 {
 	char part[NAME_MAX + 1], shown[PATH_MAX + NAME_MAX];
 	AUTO_FD at = -1;
@@ -168,11 +179,10 @@ int root_state_dir(const struct root *root, const char *rel, int *out, struct hc
 	int next = -1;
 
 	*out = -1;
-	if (root->state_fd < 0)
-		return hcp_fail(err, HCP_E_CONFIG, "the state folder is not open");
 	do {
 		const char *end = strchrnul(p, '/');
 		size_t len = (size_t)(end - p);
+		struct part how = {make, !*end, shown};
 
 		if (!len || len > NAME_MAX || strspn(p, ".") >= len)
 			return hcp_fail(err, HCP_E_INVALID,
@@ -180,13 +190,26 @@ int root_state_dir(const struct root *root, const char *rel, int *out, struct hc
 		memcpy(part, p, len);
 		part[len] = '\0';
 		snprintf(shown, sizeof(shown), "%s/%.*s", root->state, (int)(end - rel), rel);
-		if (open_part(at >= 0 ? at : root->state_fd, part, !*end, shown, &next, err) <
-		    0)
+		if (open_part(at >= 0 ? at : root->state_fd, part, &how, &next, err) < 0)
 			return -1;
 		fd_close(&at);
 		at = next;
 		p = *end ? end + 1 : NULL;
-	} while (p);
+	} while (p && at >= 0);
 	*out = fd_steal(&at);
 	return 0;
+}
+
+int root_state_dir(const struct root *root, const char *rel, int *out, struct hcp_err *err)
+{
+	*out = -1;
+	if (root->state_fd < 0)
+		return hcp_fail(err, HCP_E_CONFIG, "the state folder is not open");
+	return walk(root, rel, true, out, err);
+}
+
+int root_state_find(const struct root *root, const char *rel, int *out, struct hcp_err *err)
+{
+	*out = -1;
+	return root->state_fd < 0 ? 0 : walk(root, rel, false, out, err);
 }

@@ -377,6 +377,31 @@ static void folders_of_the_state(void **state)
 	fd_close(&fd);
 }
 
+static void looking_makes_no_folder_of_the_state(void **state)
+{
+	struct world *w = *state;
+	char path[512];
+	int fd = 7;
+
+	world_must_open(w);
+	assert_int_equal(root_state_find(&w->root, "a/-/c", &fd, &w->err), 0);
+	assert_int_equal(fd, -1);
+	assert_int_equal(root_open_state(&w->root, &w->err), 0);
+	assert_int_equal(root_state_find(&w->root, "a/-/c", &fd, &w->err), 0);
+	assert_int_equal(fd, -1);
+	world_path(w, "state/a", path);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(root_state_dir(&w->root, "a/-", &fd, &w->err), 0);
+	fd_close(&fd);
+	assert_int_equal(root_state_find(&w->root, "a/-", &fd, &w->err), 0);
+	assert_true(fd >= 0);
+	fd_close(&fd);
+	assert_int_equal(chmod(path, 0755), 0);
+	assert_int_equal(root_state_find(&w->root, "a/-", &fd, &w->err), -1);
+	assert_non_null(strstr(w->err.text, "is open to others"));
+	assert_int_equal(fd, -1);
+}
+
 static int try_read(struct world *w, const char *rel, bool fallback, char **out)
 {
 	size_t len;
@@ -565,6 +590,7 @@ int main(void)
 	    T(order_of_states),
 	    T(state_is_ours_alone),
 	    T(folders_of_the_state),
+	    T(looking_makes_no_folder_of_the_state),
 	    T(reading_and_falling_back),
 	    T(lock_holds_for_all_but_the_owner),
 	    T(lock_is_judged_whatever_root_is_named),
