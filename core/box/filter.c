@@ -150,6 +150,8 @@ static void deny_families(struct maker *m, const struct sockets *s)
 	struct scmp_arg_cmp netlink[] = {arg(0, SCMP_CMP_EQ, AF_NETLINK),
 					 arg(2, SCMP_CMP_NE, 0)};
 
+	/* pairs are for talking to oneself; some families' ends can be led to others */
+	deny_if(m, no, "socketpair", arg(0, SCMP_CMP_NE, AF_UNIX));
 	if (!s->inet) {
 		if (s->unix_domain)
 			deny_if(m, no, "socket", arg(0, SCMP_CMP_NE, AF_UNIX));

@@ -1,0 +1,105 @@
+-- Leaks: what of the host and of hcp itself comes along into a sandbox, and with which rights.
+local jail = require "jail"
+local world = require "world"
+
+local inside, outside, quote, as_root = jail.inside, jail.outside, world.quote, jail.as_root
+
+describe("what a sandbox hands in", function()
+  local w
+
+  before_each(function() w = jail.open() end)
+  after_each(jail.close)
+
+  describe("who it is", function()
+    it("has no privilege and can gain none", function()
+      local result = inside [[
+s = dict(l.split(":\t", 1) for l in get("/proc/self/status").split("\n") if ":\t" in l)
+for k in ("NoNewPrivs", "Seccomp", "Groups", "CapInh", "CapPrm", "CapEff", "CapAmb"):
+    out[k] = s[k].strip()
+out["ids"] = sorted(set(os.getresuid() + os.getresgid()))
+out["root"] = done(os.setuid, 0)
+out["other"] = done(os.setresuid, 1, 1, 1)
+out["groups"] = done(os.setgroups, [0])
+out["same"] = done(os.setuid, os.getuid())
+out["umask"] = os.umask(0)
+]]
+      if as_root then
+        assert.same({ 65534 }, result.ids)
+      end
+      for _, id in ipairs(result.ids) do assert.not_equal(0, id) end
+      result.ids = nil
+      local none = "0000000000000000"
+      -- an ordinary user can't drop groups: the own one is mapped, others the kernel shows as nobody's
+      local own = as_root and "65534" or select(2, world.sh("id -g")):match("%d+")
+      for group in result.Groups:gmatch("%d+") do assert.is_true(group == "65534" or group == own, group) end
+      result.Groups = nil
+      assert.same({ NoNewPrivs = "1", Seccomp = "2", CapInh = none, CapPrm = none, CapEff = none, CapAmb = none,
+        root = "EINVAL", other = "EINVAL", groups = "EPERM", same = "done", umask = 63 }, result)
+    end)
+
+    if as_root then
+      it("gains nothing from a set-user-id program", function()
+        os.execute(("cp /usr/bin/id %s/packs/esc/bin/suid && chmod 4755 %s/packs/esc/bin/suid; chmod 755 %s"):format(
+          quote(w.root), quote(w.root), quote(w.dir)))
+        local _, out = world.sh("setpriv --reuid 54321 --regid 54321 --clear-groups " ..
+          quote(w.root .. "/packs/esc/bin/suid") .. " -u")
+        assert.equal("0\n", out) -- on the host it is one
+        assert.same({ id = "65534" }, inside [[
+import subprocess
+out["id"] = subprocess.run(["/pack/bin/suid", "-u"], stdout=subprocess.PIPE).stdout.decode().strip()
+]])
+      end)
+    end
+  end)
+
+  describe("what it inherits", function()
+    it("is no descriptor, whatever its number", function()
+      local code = [[
+out["fds"] = sorted(int(n) for n in os.listdir("/proc/self/fd") if done(os.fstat, int(n)) == "done")
+]]
+      assert.same({ 0, 1, 2 }, inside(code, nil, nil, { before = jail.launcher }).fds)
+      local here = {}
+      for _, n in ipairs(outside(code, jail.launcher).fds) do here[n] = true end
+      for n = 0, 20 do assert.is_true(here[n]) end
+      assert.is_true(here[2048])
+    end)
+
+    it("is no ignored or blocked signal", function()
+      local code = [[
+s = dict(l.split(":\t", 1) for l in get("/proc/self/status").split("\n") if ":\t" in l)
+out.update((k, int(s[k], 16)) for k in ("SigBlk", "SigIgn"))
+]]
+      -- Python itself ignores SIGPIPE and SIGXFSZ
+      local own = (1 << 12) | (1 << 24)
+      assert.same({ SigBlk = 0, SigIgn = own }, inside(code, nil, nil, { before = jail.launcher }))
+      local here = outside(code, jail.launcher)
+      assert.equal((1 << 11) | (1 << 14), here.SigBlk & ((1 << 11) | (1 << 14)))
+      assert.equal(own | (1 << 9), here.SigIgn & (own | (1 << 9)))
+    end)
+
+    it("is no variable of the environment", function()
+      local code = "out.update(os.environ)"
+      local env = "TOP_SECRET=hunter2 LD_BIND_NOW=1 PYTHONPATH=/tmp BASH_ENV=/tmp/x HCP_PACK_ID=no"
+      local result = inside(code, nil, nil, { env = env })
+      assert.matches("^%w+$", result.HCP_RUN_ID)
+      assert.matches("^u%w+:", result.HCP_PRINCIPAL)
+      result.HCP_RUN_ID, result.HCP_PRINCIPAL = nil, nil
+      assert.same({ PATH = "/usr/local/bin:/usr/bin:/bin", LANG = "C.UTF-8", HOME = "/tmp", HCP_SANDBOX = "sandbox",
+        HCP_PACK_ID = "esc", HCP_VERB_KEY = "pack", HCP_TENANT = "default", HCP_PACK_ROOT = "/pack",
+        HCP_WORKSPACE = "/pack" }, result)
+      assert.equal("hunter2", outside(code, "env " .. env).TOP_SECRET)
+    end)
+
+    it("is an input that can't be written, and pipes that lead nowhere else", function()
+      assert.same({ write = "EPERM", again = "EPERM", out = "pipe", err = "pipe" }, inside [[
+out["write"] = done(os.pwrite, 0, b"x", 0)
+def again():
+    fd = os.open("/proc/self/fd/0", os.O_RDWR)
+    os.pwrite(fd, b"x", 0)
+out["again"] = done(again)
+out["out"] = os.readlink("/proc/self/fd/1").split(":")[0]
+out["err"] = os.readlink("/proc/self/fd/2").split(":")[0]
+]])
+    end)
+  end)
+end)
