@@ -28,7 +28,7 @@ set(HCP_CORE_SOURCES
 
 set(HCP_INIT_SOURCES
   box/init/start.c box/init/main.c box/init/ids.c box/init/root.c box/init/programs.c box/init/landlock.c
-  box/init/exec.c)
+  box/init/orphans.c box/init/exec.c)
 
 set(HCP_CLI_SOURCES
   cli/main.c cli/args.c cli/describe.c cli/print.c cli/cmd_exec.c cli/cmd_session.c cli/cmd_packs.c cli/cmd_workspace.c)

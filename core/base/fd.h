@@ -31,4 +31,8 @@ int fd_write_all(int fd, const void *data, size_t len, struct hcp_err *err) HCP_
  * nothing. */
 int fd_above_stdio(int fd);
 
+/* An open file's name in /proc. The thread's, not the process's: a program whose first thread
+ * has ended has no /proc/self/fd. */
+#define FD_NAME "/proc/thread-self/fd/%d"
+
 #endif

@@ -119,7 +119,7 @@ static int open_anyhow(int dirfd, const char *name)
 	if (fd >= 0 || errno != EACCES)
 		return fd;
 	path = openat(dirfd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", path);
+	snprintf(self, sizeof(self), FD_NAME, path);
 	if (path < 0 || chmod(self, 0700) < 0)
 		return -1;
 	return openat(dirfd, name, OPEN_DIR);

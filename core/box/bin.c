@@ -163,7 +163,7 @@ static int open_readable(int fd)
 {
 	char name[40];
 
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	snprintf(name, sizeof(name), FD_NAME, fd);
 	return open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 }
 
@@ -181,7 +181,7 @@ static int real_path(const struct search *s, struct box_bin *out)
 	char name[40], path[4096];
 	ssize_t n;
 
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", out->fd);
+	snprintf(name, sizeof(name), FD_NAME, out->fd);
 	n = readlink(name, path, sizeof(path));
 	if (n < 0 || (size_t)n == sizeof(path))
 		return hcp_fail_errno(s->err, "sandbox: bin \"%s\"", s->spelling);

@@ -34,13 +34,18 @@ void wrap_scratch_close(struct job *j)
 	fd_close(&j->scratch_fd);
 }
 
-/* A folder that nobody locks is of a runtime that was killed. */
+/* A folder that nobody locks is of a runtime that was killed, or was made a moment ago: whoever
+ * makes one shares the lock of the folder that all are in until it has locked its own. */
 static void sweep(int all)
 {
-	int copy = openat(all, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = copy < 0 ? NULL : fdopendir(copy);
+	int copy;
+	DIR *d;
 	struct dirent *e;
 
+	if (flock(all, LOCK_EX | LOCK_NB) < 0)
+		return; /* somebody makes one or sweeps */
+	copy = openat(all, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	d = copy < 0 ? NULL : fdopendir(copy);
 	while (d && (e = readdir(d))) {
 		AUTO_FD fd = -1;
 
@@ -54,20 +59,16 @@ static void sweep(int all)
 		closedir(d);
 }
 
-/* Another run's sweep may take the folder between its making and its locking. */
-static int lock_scratch(struct job *j, const char *rel, struct hcp_err *err)
+static int make_locked(struct job *j, int all, const char *rel, struct hcp_err *err)
 {
-	struct stat st;
-
-	for (int tries = 0; tries < 100; tries++) {
-		if (root_state_dir(&j->r->snap->root, rel, &j->scratch_fd, err) < 0)
-			return -1;
-		if (flock(j->scratch_fd, LOCK_EX | LOCK_NB) == 0 &&
-		    fstat(j->scratch_fd, &st) == 0 && st.st_nlink > 0)
-			return 0;
-		fd_close(&j->scratch_fd);
-	}
-	return hcp_fail(err, HCP_E_SYS, "the folder can't be locked");
+	/* after the sweep's own lock, which this replaces; held until `all` is closed */
+	if (flock(all, LOCK_SH) < 0)
+		return hcp_fail_errno(err, SCRATCH);
+	if (root_state_dir(&j->r->snap->root, rel, &j->scratch_fd, err) < 0)
+		return -1;
+	if (flock(j->scratch_fd, LOCK_EX | LOCK_NB) < 0)
+		return hcp_fail_errno(err, "%s", rel);
+	return 0;
 }
 
 int wrap_scratch_open(struct job *j)
@@ -87,7 +88,7 @@ int wrap_scratch_open(struct job *j)
 		return run_refuse_err(r, EXIT_ADAPTER, "sandbox: scratch unavailable: ", &err);
 	sweep(all);
 	/* the last slash makes the run's own folder one to pass through, too */
-	if (lock_scratch(j, rel, &err) < 0 ||
+	if (make_locked(j, all, rel, &err) < 0 ||
 	    root_state_passage(root, arena_printf(&r->arena, "%s/", rel), &err) < 0 ||
 	    (j->jail_rel && root_state_passage(root, j->jail_rel, &err) < 0))
 		return run_refuse_err(r, EXIT_ADAPTER, "sandbox: scratch unavailable: ", &err);

@@ -109,7 +109,7 @@ static int set_path(struct pack *p, struct hcp_err *err)
 	struct stat by_path, by_fd;
 	ssize_t n;
 
-	snprintf(proc, sizeof(proc), "/proc/self/fd/%d", p->fd);
+	snprintf(proc, sizeof(proc), FD_NAME, p->fd);
 	n = readlink(proc, path, sizeof(path) - 1);
 	if (n < 0)
 		return hcp_fail_errno(err, "%s: %s", p->shown, proc);

@@ -1,5 +1,6 @@
 -- Tier light: no namespaces, the host's own tree behind Landlock, a scratch folder in the place of private mounts.
 local world = require "world"
+local live = require "live"
 local cjson = require "cjson"
 
 local manifest = [[
@@ -126,5 +127,49 @@ print(len(socket.socketpair()))
     assert.is_true(#left() > 0)
     assert.equal("hello", (sh("pack", "echo hello")))
     assert.equal("", left())
+  end)
+
+  describe("ends all that descends from the program", function()
+    local mark
+    -- two that ignore whatever can be ignored, one of them in a session of its own and with no parent left
+    local function crowd(last)
+      local stay = ([[sh -c 'trap "" TERM HUP INT QUIT PIPE; echo up >>"$TMPDIR/up"; while :; do sleep 1000; done' %s]]):format(mark)
+      return ("(setsid %s >/dev/null 2>&1 &) & %s >/dev/null 2>&1 & " ..
+        "until [ \"$(grep -c up \"$TMPDIR/up\" 2>/dev/null)\" = 2 ]; do :; done; %s"):format(stay, stay, last)
+    end
+
+    before_each(function() mark = live.marker() end)
+
+    it("when that ends by itself", function()
+      assert.equal("done", (sh("pack", crowd "echo done")))
+      assert.same({}, live.find(mark))
+    end)
+
+    it("when that is killed", function()
+      assert.equal("sandbox: killed by signal 9", (sh("pack", crowd "kill -9 $$")))
+      assert.same({}, live.find(mark))
+    end)
+
+    it("when its output is over the limit", function()
+      assert.equal("sandbox: output over 8M", (sh("pack", crowd "exec yes")))
+      assert.same({}, live.find(mark))
+    end)
+
+    it("at the time-out", function()
+      w:policy((grants:gsub("20s", "1s")))
+      assert.equal("sandbox: timeout after 1s", (sh("pack", crowd "sleep 600")))
+      assert.same({}, live.find(mark))
+    end)
+
+    for signal, exit in pairs { TERM = 143, KILL = 137 } do
+      it("with SIG" .. signal .. " to hcp", function()
+        local script = crowd("exec sleep 600")
+        local job = live.start(w, cjson.encode { pack_id = "probe", verb_key = "pack", args = { script = script } })
+        live.wait_for(function() return #live.find(mark) == 2 end)
+        job:kill(signal)
+        assert.equal(exit, (job:wait()))
+        live.wait_for(function() return #live.find(mark) == 0 end)
+      end)
+    end
   end)
 end)

@@ -9,6 +9,8 @@
 #include <linux/close_range.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 static long stop(struct box_init *s, enum box_layer layer, long result)
@@ -79,6 +81,10 @@ void become_program(struct box_init *s)
 	long r;
 
 	sys1(SYS_setsid, 0);
+	/* an init that is killed takes its namespace along; where there is none, this one at
+	 * least */
+	if (s->plan->tier != PLAN_TIER_STRONG)
+		sys5(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	r = sys3(SYS_close_range, BOX_FD_STDERR + 1, ~0u, CLOSE_RANGE_CLOEXEC);
 	if (r < 0) {
 		stop(s, BOX_LAYER_EXEC, r);

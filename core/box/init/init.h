@@ -17,6 +17,7 @@ struct box_init {
 	int root_fd; /* the new root while it is being built */
 	int proc_fd; /* the host's, to map ids with */
 	int bin_fd, ruleset_fd;
+	int children_fd; /* below tier strong: the list of this process's children */
 	const void *filter;
 	size_t filter_size;
 	/* written by the child that becomes the program, before it execs */
@@ -59,6 +60,9 @@ void make_ruleset(struct box_init *s);    /* landlock.c */
 void allow_programs(struct box_init *s, long ruleset);
 /* exec.c: in the child; returns where it failed. */
 void become_program(struct box_init *s);
+/* orphans.c: below tier strong, in the place of a process namespace. */
+void adopt_orphans(struct box_init *s);
+void end_tree(const struct box_init *s);
 /* main.c */
 _Noreturn void init_main(void);
 

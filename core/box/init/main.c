@@ -208,11 +208,11 @@ static int reap(long program)
 	return 0;
 }
 
-/* Until the program or the runtime is gone. Then this process goes, and with it, as pid 1 of
- * its namespace, everything that the program left behind. */
+/* Until the program or the runtime is gone, or the runtime asks. Then this process goes, and
+ * with it, as pid 1 of its namespace, everything that the program left behind. */
 static void supervise(long program)
 {
-	uint64_t set = 1ull << (SIGCHLD - 1);
+	uint64_t set = 1ull << (SIGCHLD - 1) | 1ull << (SIGTERM - 1);
 	struct signalfd_siginfo info;
 	struct pollfd p[2] = {{.fd = BOX_FD_RUNTIME, .events = POLLIN}, {.events = POLLIN}};
 	long fd = sys4(SYS_signalfd4, -1, SYS_PTR(&set), 8, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -223,19 +223,23 @@ static void supervise(long program)
 		if (p[0].revents)
 			return;
 		while (sys3(SYS_read, p[1].fd, SYS_PTR(&info), sizeof(info)) > 0)
-			;
+			if (info.ssi_signo == SIGTERM)
+				return;
 	}
 }
 
 _Noreturn void init_main(void)
 {
-	struct box_init s = {.root_fd = -1, .proc_fd = -1, .bin_fd = -1, .ruleset_fd = -1};
+	struct box_init s = {
+	    .root_fd = -1, .proc_fd = -1, .bin_fd = -1, .ruleset_fd = -1, .children_fd = -1};
 	long program;
 
 	read_plan(&s);
 	reset_process();
 	if (s.plan->tier == PLAN_TIER_STRONG)
 		enter_namespaces(&s);
+	else
+		adopt_orphans(&s);
 	open_program(&s);
 	open_stdin(&s);
 	enter_cwd(&s);
@@ -247,5 +251,6 @@ _Noreturn void init_main(void)
 	sys2(SYS_munmap, SYS_PTR(s.base), (long)s.plan->size);
 	sys3(SYS_close_range, BOX_FD_STDIN, BOX_FD_STDERR, 0);
 	supervise(program);
+	end_tree(&s);
 	leave();
 }
