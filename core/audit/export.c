@@ -9,21 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const columns[] = {
-    "seq",       "time",         "kind",        "run_id",        "parent_run_id", "face",
-    "uid",       "pid",          "session",     "principal",     "tenant",        "project",
-    "pack",      "pack_version", "pack_digest", "policy_digest", "verb",          "args",
-    "mode",      "step",         "error",       "exit_code",     "signal",        "duration_us",
-    "bytes_out", "tier",         "layers",      "limits_held",   "because",       "binding_id",
-    "detail",    "prev",         "hash",
+const char *const audit_fields[] = {
+    "seq",           "time",      "kind",        "run_id",       "parent_run_id",
+    "face",          "uid",       "pid",         "session",      "principal",
+    "tenant",        "project",   "pack",        "pack_version", "pack_digest",
+    "policy_digest", "verb",      "args",        "mode",         "step",
+    "error",         "exit_code", "signal",      "duration_us",  "bytes_out",
+    "tier",          "layers",    "limits_held", "because",      "binding_id",
+    "detail",        "prev",      "hash",        NULL,
 };
-#define COLUMNS (sizeof(columns) / sizeof(columns[0]))
+#define FIELDS (sizeof(audit_fields) / sizeof(audit_fields[0]) - 1)
 
 void audit_csv_header(struct buf *out)
 {
-	for (size_t i = 0; i < COLUMNS; i++) {
+	for (size_t i = 0; i < FIELDS; i++) {
 		buf_puts(out, i ? "," : "");
-		buf_puts(out, columns[i]);
+		buf_puts(out, audit_fields[i]);
 	}
 	buf_puts(out, "\r\n");
 }
@@ -63,9 +64,9 @@ void audit_csv_row(const json_t *record, struct buf *out)
 {
 	const json_t *v;
 
-	for (size_t i = 0; i < COLUMNS; i++) {
+	for (size_t i = 0; i < FIELDS; i++) {
 		buf_puts(out, i ? "," : "");
-		v = json_object_get(record, columns[i]);
+		v = json_object_get(record, audit_fields[i]);
 		if (v)
 			add_text(out, v, add_cell);
 	}
@@ -162,10 +163,10 @@ void audit_otel_line(const json_t *record, struct buf *out)
 	add_body(out, record);
 	buf_puts(out, "},\"attributes\":[{\"key\":\"event.name\",\"value\":{\"stringValue\":"
 		      "\"hcp.audit\"}}");
-	for (size_t i = 0; i < COLUMNS; i++) {
-		v = json_object_get(record, columns[i]);
+	for (size_t i = 0; i < FIELDS; i++) {
+		v = json_object_get(record, audit_fields[i]);
 		if (v)
-			add_attribute(out, columns[i], v);
+			add_attribute(out, audit_fields[i], v);
 	}
 	buf_puts(out, "]}]}]}]}\n");
 }

@@ -21,18 +21,33 @@ struct audit_line {
 /* Non-zero stops. */
 typedef int audit_line_fn(void *user, const struct audit_line *line);
 
-/* All that are given must hold; NULL: anything. */
-struct audit_filter {
-	const char *kind, *run_id, *principal, *tenant, *project, *pack, *verb, *face;
-	const char *since, *until; /* RFC 3339 in UTC, or a beginning of one ("2026-01") */
-	const char *text;          /* bytes of the line */
+/* The fields of a record in their order; ends with NULL. */
+extern const char *const audit_fields[];
+
+/* One condition of a search: a field's name and its value as text, numbers in decimal, anything
+ * else as its JSON. Four names are no fields: `since` and `until` (RFC 3339 in UTC, or a
+ * beginning of one: "2026-01"), `text` (bytes of the line) and `run` (a run id: its records and
+ * those of the runs that it asked for). */
+struct audit_term {
+	const char *key, *value;
 };
+/* All terms must hold. NULL: everything. */
+struct audit_filter {
+	const struct audit_term *terms;
+	size_t count;
+};
+bool audit_term_known(const char *key);
 /* Oldest first, across all segments, as they were when it was called. */
 int audit_each(struct audit *a, const struct audit_filter *f, audit_line_fn *fn, void *user,
 	       struct hcp_err *err) HCP_MUST_CHECK;
 /* The last `count` lines, oldest of them first. */
 int audit_tail(struct audit *a, size_t count, audit_line_fn *fn, void *user,
 	       struct hcp_err *err) HCP_MUST_CHECK;
+/* The same, and then each whole line that is written, through rotations, until fn stops it or
+ * stop_fd (borrowed) is readable. Their `record` is NULL. A log that becomes shorter is an
+ * error. */
+int audit_follow(struct audit *a, size_t count, int stop_fd, audit_line_fn *fn, void *user,
+		 struct hcp_err *err) HCP_MUST_CHECK;
 
 /* Pure; each appends one line with its newline. */
 void audit_csv_header(struct buf *out);

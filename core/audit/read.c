@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* `hcp audit tail|show|grep`: lines as they are stored, oldest first. Reading judges nothing: a
  * line that is no JSON is handed out like any other, without a record. */
-#include "audit/inspect.h"
+#include "audit/read.h"
 
-#include "audit/files.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -13,40 +12,103 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool field_is(const json_t *record, const char *key, const char *wanted)
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+struct term_kind {
+	const char *key;
+	bool (*holds)(const struct reading *r, const struct audit_line *line,
+		      const char *value);
+};
+
+static const char *text_of(const json_t *record, const char *key)
 {
-	return !wanted || str_eq(json_string_value(json_object_get(record, key)), wanted);
+	return json_string_value(json_object_get(record, key));
 }
 
 /* Times have one width and one form, so a beginning of one is less than all that it begins. */
-static bool in_time(const json_t *record, const struct audit_filter *f)
+static bool is_since(const struct reading *r, const struct audit_line *line, const char *value)
 {
-	const char *time = json_string_value(json_object_get(record, "time"));
+	const char *time = text_of(line->record, "time");
 
-	if (!f->since && !f->until)
-		return true;
-	return time && (!f->since || strcmp(time, f->since) >= 0) &&
-	       (!f->until || strncmp(time, f->until, strlen(f->until)) <= 0);
+	(void)r;
+	return time && strcmp(time, value) >= 0;
 }
 
-static bool matches(const struct audit_line *line, const struct audit_filter *f)
+static bool is_until(const struct reading *r, const struct audit_line *line, const char *value)
 {
-	const json_t *r = line->record;
+	const char *time = text_of(line->record, "time");
 
-	if (f->text && !memmem(line->text, line->len, f->text, strlen(f->text)))
+	(void)r;
+	return time && strncmp(time, value, strlen(value)) <= 0;
+}
+
+static bool has_text(const struct reading *r, const struct audit_line *line, const char *value)
+{
+	(void)r;
+	return memmem(line->text, line->len, value, strlen(value)) != NULL;
+}
+
+/* A run's records come after those of the run that asked for it, so one pass finds them all. */
+static bool is_of_run(const struct reading *r, const struct audit_line *line, const char *value)
+{
+	const char *id = text_of(line->record, "run_id");
+	const char *parent = text_of(line->record, "parent_run_id");
+
+	if (!id)
 		return false;
-	return field_is(r, "kind", f->kind) && field_is(r, "run_id", f->run_id) &&
-	       field_is(r, "principal", f->principal) && field_is(r, "tenant", f->tenant) &&
-	       field_is(r, "project", f->project) && field_is(r, "pack", f->pack) &&
-	       field_is(r, "verb", f->verb) && field_is(r, "face", f->face) && in_time(r, f);
+	if (!str_eq(id, value) && !json_object_get(r->family, parent ? parent : ""))
+		return false;
+	return json_object_set_new(r->family, id, json_true()) == 0;
 }
 
-struct reading {
-	const struct audit_filter *filter; /* NULL: everything */
-	audit_line_fn *fn;
-	void *user;
-	bool stopped;
-};
+static const struct term_kind term_kinds[] = {
+    {"since", is_since}, {"until", is_until}, {"text", has_text}, {"run", is_of_run}};
+
+static bool field_is(const json_t *record, const char *key, const char *value)
+{
+	const json_t *v = json_object_get(record, key);
+	AUTO_BUF text = {0};
+
+	if (json_is_string(v))
+		return json_string_length(v) == strlen(value) &&
+		       strcmp(json_string_value(v), value) == 0;
+	if (v)
+		json_add_value(&text, v);
+	return v && !text.failed && strcmp(text.data, value) == 0;
+}
+
+static const struct term_kind *kind_of(const char *key)
+{
+	for (size_t i = 0; i < COUNT(term_kinds); i++)
+		if (strcmp(term_kinds[i].key, key) == 0)
+			return &term_kinds[i];
+	return NULL;
+}
+
+bool audit_term_known(const char *key)
+{
+	const char *const *field = audit_fields;
+
+	while (*field && strcmp(*field, key) != 0)
+		field++;
+	return *field || kind_of(key);
+}
+
+/* Each term sees each line: `run` learns from those that another term leaves out. */
+static bool matches(const struct reading *r, const struct audit_line *line)
+{
+	bool all = true;
+
+	for (size_t i = 0; r->filter && i < r->filter->count; i++) {
+		const struct audit_term *t = &r->filter->terms[i];
+		const struct term_kind *kind = kind_of(t->key);
+
+		if (!(kind ? kind->holds(r, line, t->value)
+			   : field_is(line->record, t->key, t->value)))
+			all = false;
+	}
+	return all;
+}
 
 static int hand_out(struct reading *r, const char *name, uint64_t number,
 		    const struct line *line, struct hcp_err *err)
@@ -57,14 +119,14 @@ static int hand_out(struct reading *r, const char *name, uint64_t number,
 
 	if (!record && why.code == HCP_E_NOMEM)
 		return hcp_fail_nomem(err);
-	if (!r->filter || matches(&out, r->filter))
+	if (matches(r, &out))
 		r->stopped = r->fn(r->user, &out) != 0;
 	json_decref(record);
 	return 0;
 }
 
-static int read_file(struct reading *r, const struct files *f, size_t i, uint64_t from,
-		     bool count, struct hcp_err *err)
+int read_file(struct reading *r, const struct files *f, size_t i, uint64_t from, bool count,
+	      struct hcp_err *err)
 {
 	char name[NAME_MAX + 1];
 	AUTO_LINES lines = {0};
@@ -85,77 +147,12 @@ static int read_file(struct reading *r, const struct files *f, size_t i, uint64_
 int audit_each(struct audit *a, const struct audit_filter *f, audit_line_fn *fn, void *user,
 	       struct hcp_err *err)
 {
-	struct reading r = {.filter = f, .fn = fn, .user = user};
+	struct reading r = {.filter = f, .fn = fn, .user = user, .family = json_object()};
 	AUTO_FILES files = {.log = -1};
+	int rc = r.family ? files_open(a, &files, err) : hcp_fail_nomem(err);
 
-	if (files_open(a, &files, err) < 0)
-		return -1;
-	for (size_t i = 0; !r.stopped && i < files_count(&files); i++)
-		if (read_file(&r, &files, i, 0, true, err) < 0)
-			return -1;
-	return 0;
-}
-
-/* Where the last *want lines begin; *want becomes how many of them aren't in this file. */
-static int find_lines(int fd, uint64_t size, size_t *want, uint64_t *from, struct hcp_err *err)
-{
-	const size_t chunk = 65536;
-	AUTO_FREE char *buf = malloc(chunk);
-	uint64_t at = size;
-	ssize_t n;
-
-	*from = 0;
-	if (!buf)
-		return hcp_fail_nomem(err);
-	while (at > 0) {
-		size_t len = at < chunk ? (size_t)at : chunk;
-
-		n = pread(fd, buf, len, (off_t)(at - len));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n != (ssize_t)len)
-			return hcp_fail_errno(err, "read");
-		for (size_t i = len; i-- > 0;) {
-			uint64_t after = at - len + i + 1;
-
-			/* the newline that ends the file ends a line that is counted
-			 * where it begins */
-			if (buf[i] != '\n' || after == size)
-				continue;
-			if (--*want == 0) {
-				*from = after;
-				return 0;
-			}
-		}
-		at -= len;
-	}
-	if (size > 0)
-		--*want;
-	return 0;
-}
-
-int audit_tail(struct audit *a, size_t count, audit_line_fn *fn, void *user,
-	       struct hcp_err *err)
-{
-	struct reading r = {.fn = fn, .user = user};
-	AUTO_FILES files = {.log = -1};
-	char name[NAME_MAX + 1];
-	uint64_t size, from = 0;
-	size_t first;
-
-	if (files_open(a, &files, err) < 0)
-		return -1;
-	for (first = files_count(&files); first > 0 && count > 0;) {
-		AUTO_FD fd = -1;
-
-		if (files_get(&files, --first, name, &fd, &size, err) < 0 ||
-		    find_lines(fd, size, &count, &from, err) < 0)
-			return -1;
-	}
-	for (size_t i = first; !r.stopped && i < files_count(&files); i++) {
-		if (read_file(&r, &files, i, from, false, err) < 0)
-			return -1;
-		from = 0;
-	}
-	return 0;
+	for (size_t i = 0; rc == 0 && !r.stopped && i < files_count(&files); i++)
+		rc = read_file(&r, &files, i, 0, true, err);
+	json_decref(r.family);
+	return rc;
 }

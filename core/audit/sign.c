@@ -33,12 +33,17 @@ static void key_wipe(struct key *k)
 /* The file holds the seed in hex, so that it goes through `hcp secret set` like any other. */
 static int read_seed(const struct root *root, char text[SEED_HEX + 2], struct hcp_err *err)
 {
+	struct hcp_err why = {0};
 	AUTO_FD fd = -1;
 	struct stat st;
 	ssize_t n;
 
-	if (trust_open_file(root->fd, KEY_PATH, root->path, &fd, err) < 0)
-		return -1;
+	if (trust_open_file(root->fd, KEY_PATH, root->path, &fd, &why) < 0)
+		return errno == ENOENT
+			   ? hcp_fail(err, HCP_E_CONFIG,
+				      "%s/%s is missing: `hcp audit key --create` makes one",
+				      root->path, KEY_PATH)
+			   : hcp_fail(err, why.code, "%s", why.text);
 	if (fstat(fd, &st) < 0)
 		return hcp_fail_errno(err, "%s/%s", root->path, KEY_PATH);
 	if (st.st_mode & 077)

@@ -101,6 +101,4 @@ struct store_log *store_log_ref(struct audit *a); /* NULL where none is open */
 void store_log_put(struct store_log *log);        /* needs no lock */
 void store_close(struct audit *a);                /* all files */
 
-int64_t store_now_ms(void); /* CLOCK_MONOTONIC */
-
 #endif

@@ -16,6 +16,8 @@
 struct cli {
 	const char *root, *state, *session, *tenant, *project, *deadline;
 	bool json, raw, verbose, help;
+	const char *checkpoint, *key, *format, *lines; /* audit */
+	bool follow, create;
 	int argc; /* words that are no options, the verb's own name left out */
 	char **argv;
 	int rest; /* index of the first word behind "--"; argc where there was none */
@@ -23,10 +25,15 @@ struct cli {
 	hcp_call *call;
 };
 
+struct cli_option {
+	const char *name, *brief, *value, *help; /* brief: "-f" or NULL; value NULL: a switch */
+	size_t offset;                           /* of a member of struct cli */
+};
 struct cli_verb {
 	const char *name, *usage, *summary;
 	int (*run)(struct cli *c);
 	bool needs_runtime;
+	const struct cli_option *options; /* of this verb alone; ends with a NULL name */
 };
 extern const struct cli_verb cli_verbs[]; /* ends with a NULL name */
 
@@ -36,6 +43,13 @@ int cmd_deactivate(struct cli *c);
 int cmd_session(struct cli *c);
 int cmd_packs(struct cli *c);
 int cmd_workspace(struct cli *c);
+int cmd_audit(struct cli *c);
+
+extern const struct cli_option cli_audit_options[];
+int audit_tail_verb(struct cli *c);
+int audit_show_verb(struct cli *c);
+int audit_grep_verb(struct cli *c);
+int audit_export_verb(struct cli *c);
 
 /* "hcp: …" on stderr. Returns `status`. */
 int cli_fail(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -14,35 +14,37 @@
 
 const struct cli_verb cli_verbs[] = {
     {"exec", "exec <pack_id> <verb_key> [-- k=v ...] | exec -", "run one command", cmd_exec,
-     true},
-    {"activate", "activate <pack_id>...", "activate packs on the session", cmd_activate, true},
+     true, NULL},
+    {"activate", "activate <pack_id>...", "activate packs on the session", cmd_activate, true,
+     NULL},
     {"deactivate", "deactivate <pack_id>...", "take packs off the session", cmd_deactivate,
-     true},
-    {"session", "session", "show the session and its packs", cmd_session, true},
-    {"packs", "packs", "list installed packs", cmd_packs, true},
+     true, NULL},
+    {"session", "session", "show the session and its packs", cmd_session, true, NULL},
+    {"packs", "packs", "list installed packs", cmd_packs, true, NULL},
     {"workspace", "workspace ls|get|put|rm <pack_id> [path]",
-     "a pack's kept workspace: get writes to stdout, put reads stdin", cmd_workspace, true},
-    {NULL, NULL, NULL, NULL, false},
+     "a pack's kept workspace: get writes to stdout, put reads stdin", cmd_workspace, true,
+     NULL},
+    {"audit", "audit verify|tail|show|grep|export|recover|rotate|checkpoint|key ...",
+     "read, verify and look after the audit log", cmd_audit, true, cli_audit_options},
+    {NULL, NULL, NULL, NULL, false, NULL},
 };
 
-struct option {
-	const char *name, *value, *help; /* value NULL: a switch */
-	size_t offset;
-};
 #define OPT(member) offsetof(struct cli, member)
-static const struct option options[] = {
-    {"--root", "DIR", "the root folder (else $HCP_ROOT, ~/.config/hcp, /etc/hcp)", OPT(root)},
-    {"--state", "DIR", "the state folder (else $HCP_STATE, ~/.local/state/hcp)", OPT(state)},
-    {"--session", "NAME", "the session (else $HCP_SESSION, \"default\")", OPT(session)},
-    {"--tenant", "NAME", "the tenant to act in", OPT(tenant)},
-    {"--project", "NAME", "the project to act in", OPT(project)},
-    {"--deadline", "TIME", "a limit on the whole run: 10s, 500ms", OPT(deadline)},
-    {"--json", NULL, "one line of JSON, on a terminal, too", OPT(json)},
-    {"--raw", NULL, "print the result alone (exec)", OPT(raw)},
-    {"--verbose", NULL, "run id and log lines on stderr (also -v)", OPT(verbose)},
-    {"--help", NULL, "this text (also -h)", OPT(help)},
+static const struct cli_option options[] = {
+    {"--root", NULL, "DIR", "the root folder (else $HCP_ROOT, ~/.config/hcp, /etc/hcp)",
+     OPT(root)},
+    {"--state", NULL, "DIR", "the state folder (else $HCP_STATE, ~/.local/state/hcp)",
+     OPT(state)},
+    {"--session", NULL, "NAME", "the session (else $HCP_SESSION, \"default\")", OPT(session)},
+    {"--tenant", NULL, "NAME", "the tenant to act in", OPT(tenant)},
+    {"--project", NULL, "NAME", "the project to act in", OPT(project)},
+    {"--deadline", NULL, "TIME", "a limit on the whole run: 10s, 500ms", OPT(deadline)},
+    {"--json", NULL, NULL, "one line of JSON, on a terminal, too", OPT(json)},
+    {"--raw", NULL, NULL, "print the result alone (exec)", OPT(raw)},
+    {"--verbose", "-v", NULL, "run id and log lines on stderr (also -v)", OPT(verbose)},
+    {"--help", "-h", NULL, "this text (also -h)", OPT(help)},
+    {NULL, NULL, NULL, NULL, 0},
 };
-#define OPTION_COUNT (sizeof(options) / sizeof(options[0]))
 
 int cli_fail(int status, const char *fmt, ...)
 {
@@ -76,46 +78,54 @@ int cli_usage(const struct cli_verb *verb, const char *why)
 	return CLI_USAGE;
 }
 
+static void print_options(const struct cli_option *o)
+{
+	for (; o && o->name; o++)
+		printf("  %-12s %-5s %s\n", o->name, o->value ? o->value : "", o->help);
+}
+
 static void print_help(const struct cli_verb *verb)
 {
 	if (verb) {
 		printf("usage: hcp %s\n%s\n\noptions:\n", verb->usage, verb->summary);
+		print_options(verb->options);
 	} else {
 		puts("usage: hcp <verb> ...\n\nverbs:");
 		for (const struct cli_verb *v = cli_verbs; v->name; v++)
 			printf("  %-12s %s\n", v->name, v->summary);
 		puts("\noptions:");
 	}
-	for (size_t i = 0; i < OPTION_COUNT; i++)
-		printf("  %-10s %-5s %s\n", options[i].name,
-		       options[i].value ? options[i].value : "", options[i].help);
-	puts("  --version        the version\n\nexit status: 0 ok; the program's own code or "
+	print_options(options);
+	puts("  --version          the version\n\nexit status: 0 ok; the program's own code or "
 	     "128+signal when a "
 	     "wrapped program fails;\n1 another failure; 124 time-out; 125 hcp failed; 126 "
 	     "denied; 127 no "
 	     "such bin; 2 usage");
 }
 
-static const struct option *find_option(const char *word, size_t len)
+static const struct cli_option *find_option(const struct cli_option *o, const char *word,
+					    size_t len)
 {
-	for (size_t i = 0; i < OPTION_COUNT; i++)
-		if (strlen(options[i].name) == len && strncmp(options[i].name, word, len) == 0)
-			return &options[i];
-	if (len == 2 && strncmp(word, "-h", 2) == 0)
-		return find_option("--help", 6);
-	if (len == 2 && strncmp(word, "-v", 2) == 0)
-		return find_option("--verbose", 9);
+	for (; o && o->name; o++) {
+		if (strlen(o->name) == len && strncmp(o->name, word, len) == 0)
+			return o;
+		if (o->brief && strlen(o->brief) == len && strncmp(o->brief, word, len) == 0)
+			return o;
+	}
 	return NULL;
 }
 
 /* Takes one option at argv[*i]; *i moves past its value. -1: a message was printed. */
-static int take_option(struct cli *c, char **argv, int argc, int *i)
+static int take_option(struct cli *c, const struct cli_verb *verb, char **argv, int argc,
+		       int *i)
 {
 	const char *word = argv[*i], *equals = strchr(word, '=');
-	const struct option *o =
-	    find_option(word, equals ? (size_t)(equals - word) : strlen(word));
+	size_t len = equals ? (size_t)(equals - word) : strlen(word);
+	const struct cli_option *o = find_option(options, word, len);
 	char *member;
 
+	if (!o && verb)
+		o = find_option(verb->options, word, len);
 	if (!o)
 		return cli_fail(-1, "unknown option %s", word);
 	member = (char *)c + o->offset;
@@ -131,8 +141,17 @@ static int take_option(struct cli *c, char **argv, int argc, int *i)
 	return 0;
 }
 
-/* Splits the words: options anywhere before "--", all else in order into c->argv. */
-static int parse(struct cli *c, int argc, char **argv)
+static const struct cli_verb *find_verb(const char *name)
+{
+	for (const struct cli_verb *v = cli_verbs; v->name; v++)
+		if (strcmp(v->name, name) == 0)
+			return v;
+	return NULL;
+}
+
+/* Splits the words: options anywhere before "--", a verb's own behind it, all else in order
+ * into c->argv. */
+static int parse(struct cli *c, int argc, char **argv, const struct cli_verb **verb)
 {
 	int i;
 
@@ -141,11 +160,13 @@ static int parse(struct cli *c, int argc, char **argv)
 		return cli_fail(-1, "out of memory");
 	for (i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
 		if (argv[i][0] == '-' && argv[i][1]) {
-			if (take_option(c, argv, argc, &i) < 0)
+			if (take_option(c, *verb, argv, argc, &i) < 0)
 				return -1;
-		} else {
-			c->argv[c->argc++] = argv[i];
+			continue;
 		}
+		if (c->argc == 0)
+			*verb = find_verb(argv[i]);
+		c->argv[c->argc++] = argv[i];
 	}
 	c->rest = c->argc;
 	for (i++; i < argc; i++)
@@ -225,14 +246,6 @@ static int open_call(struct cli *c)
 	return 0;
 }
 
-static const struct cli_verb *find_verb(const char *name)
-{
-	for (const struct cli_verb *v = cli_verbs; v->name; v++)
-		if (strcmp(v->name, name) == 0)
-			return v;
-	return NULL;
-}
-
 static int unknown_verb(const char *name)
 {
 	const char *best = NULL;
@@ -282,13 +295,11 @@ int main(int argc, char **argv)
 		       HCP_VERSION_PATCH);
 		return 0;
 	}
-	if (parse(&c, argc, argv) < 0) {
+	if (parse(&c, argc, argv, &verb) < 0) {
 		free(c.argv);
 		return cli_usage(NULL, NULL);
 	}
 	words = c.argv;
-	if (c.rest > 0)
-		verb = find_verb(c.argv[0]);
 	if (c.help) {
 		print_help(verb);
 		status = 0;

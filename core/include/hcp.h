@@ -154,6 +154,45 @@ typedef enum {
 HCP_API hcp_status hcp_workspace(hcp_runtime *rt, hcp_call *c, hcp_workspace_op op,
 				 const char *pack, const char *path, int fd, hcp_result **out);
 
+/* ---- the audit log ---- */
+
+/* All of these work with a policy that is broken, too. Those with *out give JSON; the caller
+ * frees it. */
+typedef enum {
+	HCP_AUDIT_STORED = 0, /* lines as they are in the file */
+	HCP_AUDIT_CSV,        /* RFC 4180, its header first */
+	HCP_AUDIT_OTLP        /* a line of OTLP/JSON a record */
+} hcp_audit_format;
+/* One line with its end; borrowed. Non-zero stops, and that is no error. */
+typedef int hcp_audit_fn(void *user, hcp_str line);
+/* Oldest first, across all segments: records for which all of `where`'s words "field=value"
+ * hold. Beside the fields of a record these are words: run=ID (a run and those it asked for),
+ * since=TIME, until=TIME, text=BYTES. HCP_EINVAL: a word is none; err says which. A line that
+ * is no record is left out of all formats but HCP_AUDIT_STORED; *strangers (NULL: not wanted)
+ * counts them. */
+HCP_API hcp_status hcp_audit_read(hcp_runtime *rt, const char *const *where, size_t count,
+				  hcp_audit_format format, hcp_audit_fn *fn, void *user,
+				  uint64_t *strangers, hcp_error *err);
+/* The last `count` lines as they are stored. With a call it goes on with each that is written,
+ * until fn stops it or the call is cancelled. */
+HCP_API hcp_status hcp_audit_tail(hcp_runtime *rt, hcp_call *follow, size_t count,
+				  hcp_audit_fn *fn, void *user, hcp_error *err);
+/* {"intact": bool, "records": n, "damages": n, "findings": [{damage, file, line, ...}], ...}.
+ * HCP_OK says that the log was read whole, not that it is intact. `checkpoint`: what
+ * hcp_audit_checkpoint gave once, and must be signed by public_key (NULL: that of the root's
+ * secrets/audit_key); without data: none. */
+HCP_API hcp_status hcp_audit_verify(hcp_runtime *rt, hcp_str checkpoint, const char *public_key,
+				    hcp_result **out, hcp_error *err);
+/* Takes up a log that runs refuse to write to. {"recovered": bool, "detail": text} */
+HCP_API hcp_status hcp_audit_recover(hcp_runtime *rt, hcp_result **out, hcp_error *err);
+/* Goes on in a new file. {"segment": name} */
+HCP_API hcp_status hcp_audit_rotate(hcp_runtime *rt, hcp_result **out, hcp_error *err);
+/* A signed statement of where the chain is, to be kept elsewhere. */
+HCP_API hcp_status hcp_audit_checkpoint(hcp_runtime *rt, hcp_result **out, hcp_error *err);
+/* The public half of secrets/audit_key. create != 0 makes the key; one that is there already is
+ * an error then. {"public_key": hex, "created": bool} */
+HCP_API hcp_status hcp_audit_key(hcp_runtime *rt, int create, hcp_result **out, hcp_error *err);
+
 /* ---- what there is ---- */
 
 /* JSON for people and programs. pack NULL: {"packs": [{pack_id, active, ...}]} of the call's

@@ -28,6 +28,23 @@ static void each_is(struct audit *a, const struct audit_filter *f, const char *w
 	assert_string_equal(g.ids, wanted);
 }
 
+/* Pairs of key and value, NULL at the end. */
+static void where(struct audit *a, const char *wanted, ...)
+{
+	struct audit_term terms[4];
+	struct audit_filter f = {terms, 0};
+	const char *key;
+	va_list ap;
+
+	va_start(ap, wanted);
+	while ((key = va_arg(ap, const char *))) {
+		assert_true(audit_term_known(key));
+		terms[f.count++] = (struct audit_term){key, va_arg(ap, const char *)};
+	}
+	va_end(ap);
+	each_is(a, &f, wanted);
+}
+
 static void tail_is(struct audit *a, size_t count, const char *wanted)
 {
 	struct got g = {0};
@@ -120,24 +137,45 @@ static void filters(void **state)
 	assert_int_equal(audit_append(a, &r, &err), 0);
 	r.kind = AUDIT_END;
 	r.error = "exit 3";
+	r.exit_code = 3;
 	assert_int_equal(audit_append(a, &r, &err), 0);
 	r = log_record(AUDIT_DENY, "RUN2");
 	r.principal = "user:bob";
 	r.verb = "close";
 	r.project = "p1";
+	r.parent_run_id = "RUN1";
+	r.exit_code = -1;
 	assert_int_equal(audit_append(a, &r, &err), 0);
-	each_is(a, &(struct audit_filter){.kind = "end"}, "3,");
-	each_is(a, &(struct audit_filter){.run_id = "RUN1"}, "2,3,");
-	each_is(a, &(struct audit_filter){.principal = "user:bob"}, "4,");
-	each_is(a, &(struct audit_filter){.pack = "ledger", .verb = "close"}, "4,");
-	each_is(a, &(struct audit_filter){.pack = "ledger", .verb = "x"}, "");
-	each_is(a, &(struct audit_filter){.project = "p1"}, "4,");
-	each_is(a, &(struct audit_filter){.tenant = "acme", .face = "library"}, "2,3,4,");
-	each_is(a, &(struct audit_filter){.text = "exit 3"}, "3,");
-	each_is(a, &(struct audit_filter){.since = "2020"}, "1,2,3,4,");
-	each_is(a, &(struct audit_filter){.since = "9020"}, "");
-	each_is(a, &(struct audit_filter){.until = "2020"}, "");
-	each_is(a, &(struct audit_filter){.until = "9020-01"}, "1,2,3,4,");
+	where(a, "3,", "kind", "end", NULL);
+	where(a, "2,3,", "run_id", "RUN1", NULL);
+	where(a, "4,", "principal", "user:bob", NULL);
+	where(a, "4,", "pack", "ledger", "verb", "close", NULL);
+	where(a, "", "pack", "ledger", "verb", "x", NULL);
+	where(a, "4,", "project", "p1", NULL);
+	where(a, "2,3,4,", "tenant", "acme", "face", "library", NULL);
+	where(a, "3,", "text", "exit 3", NULL);
+	where(a, "1,2,3,4,", "since", "2020", NULL);
+	where(a, "", "since", "9020", NULL);
+	where(a, "", "until", "2020", NULL);
+	where(a, "1,2,3,4,", "until", "9020-01", NULL);
+	/* numbers in decimal, and never a part of a value */
+	where(a, "3,", "exit_code", "3", NULL);
+	where(a, "", "exit_code", "03", NULL);
+	where(a, "3,", "seq", "3", "uid", "1000", NULL);
+	where(a, "", "principal", "user:", NULL);
+	where(a, "", "mode", "", NULL);
+	/* a run, those that it asked for, and theirs */
+	r.run_id = "RUN3";
+	r.parent_run_id = "RUN2";
+	assert_int_equal(audit_append(a, &r, &err), 0);
+	where(a, "2,3,4,5,", "run", "RUN1", NULL);
+	where(a, "4,5,", "run", "RUN2", NULL);
+	where(a, "5,", "run", "RUN3", NULL);
+	where(a, "", "run", "RUN", NULL);
+	where(a, "5,", "seq", "5", "run", "RUN1", NULL);
+	where(a, "5,", "run", "RUN1", "run_id", "RUN3", NULL);
+	assert_false(audit_term_known("runs"));
+	assert_false(audit_term_known(""));
 	audit_close(a);
 }
 
@@ -151,7 +189,7 @@ static void whole_days_are_in(void **state)
 	all = log_records(*state, "audit.jsonl");
 	snprintf(day, sizeof(day), "%.10s", log_text(json_array_get(all, 0), "time"));
 	json_decref(all);
-	each_is(a, &(struct audit_filter){.since = day, .until = day}, "1,2,");
+	where(a, "1,2,", "since", day, "until", day, NULL);
 	audit_close(a);
 }
 
