@@ -12,16 +12,17 @@ set(HCP_CORE_SOURCES
   argv/string.c argv/compile.c argv/render.c argv/files.c
   pack/number.c pack/pattern.c pack/schema.c pack/schema_validate.c pack/schema_values.c
   pack/tables.c pack/read.c pack/pack.c pack/manifest.c pack/command.c pack/wrap.c pack/policies.c
-  pack/describe.c pack/list.c
+  pack/describe.c pack/list.c pack/requires.c
   session/store.c session/session.c
   policy/tables.c policy/block.c policy/sandbox.c policy/identity.c policy/file.c policy/folders.c policy/check.c
   policy/load.c policy/match.c
   audit/chain.c audit/record.c audit/files.c audit/lines.c audit/place.c audit/lock.c audit/store.c
   audit/append.c audit/audit.c audit/read.c audit/tail.c audit/verify_chain.c audit/verify.c audit/mend.c audit/recover.c
   audit/rotate.c audit/sign.c audit/export.c
-  box/host.c box/places.c box/scratch.c box/bin.c box/filter.c box/plan.c box/plan_json.c box/spawn.c box/run.c
+  box/host.c box/places.c box/scratch.c box/bin.c box/filter.c box/plan.c box/plan_json.c box/spawn.c
+  box/facts.c box/cause.c box/run.c box/probe.c
   runtime/where.c runtime/snapshot.c runtime/runtime.c runtime/result.c runtime/call.c runtime/admin.c
-  runtime/audit.c
+  runtime/audit.c runtime/doctor.c
   exec/envelope.c exec/exec.c exec/step_pack.c exec/step_session.c exec/step_policy.c exec/step_principal.c
   exec/step_capability.c exec/step_confirm.c exec/step_mint.c exec/step_adapter.c exec/step_audit.c
   exec/operator_script.c exec/lua_adapter.c exec/nested.c exec/wrap_jail.c exec/wrap_scratch.c exec/wrap_env.c exec/wrap_result.c
@@ -33,4 +34,4 @@ set(HCP_INIT_SOURCES
 
 set(HCP_CLI_SOURCES
   cli/main.c cli/args.c cli/describe.c cli/print.c cli/cmd_exec.c cli/cmd_session.c cli/cmd_packs.c cli/cmd_workspace.c
-  cli/cmd_audit.c cli/cmd_audit_read.c)
+  cli/cmd_audit.c cli/cmd_audit_read.c cli/cmd_doctor.c)

@@ -128,6 +128,10 @@ struct box_outcome {
 	char layers[160]; /* "userns,mntns,pidns,netns,ipcns,utsns,landlock7,seccomp" for the
 			     audit record */
 	char tier[16];    /* "strong", "light", "native-local" */
+	/* BOX_FAILED: the first layer that could not be had (enum box_layer, 0: none of them)
+	 * and the errno; `layers` are those that could before. */
+	uint32_t refused;
+	int refused_error;
 };
 /* Runs the plan to its end: when this returns no process of it is left. Returns -1 (BOX_FAILED)
  * when nothing was executed: err is the envelope's text ("sandbox: <layer> unavailable: <why>",

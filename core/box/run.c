@@ -3,6 +3,7 @@
  * or bring it about. The end of the init is the end of everything in its process namespace, so
  * this waits for that one descriptor and then takes what is left in the pipes; it never waits
  * for a pipe to close, which a process elsewhere could hold open. */
+#include "box/cause.h"
 #include "box/host.h"
 #include "box/plan.h"
 #include "box/spawn.h"
@@ -117,15 +118,15 @@ static int open_ends(const struct box_spec *spec, const struct box_plan *plan, s
 	return make_pipe(e->report, err);
 }
 
-static int fail_layer(struct hcp_err *err, uint32_t layer, int error, const char *detail);
+static int fail_layer(struct live *l, const struct box_report *r, struct hcp_err *err);
 
 static int hand_over(struct live *l, struct box_host *h, const struct box_spec *spec,
 		     struct hcp_err *err)
 {
 	struct ends e = {{-1, -1}, {-1, -1}, {-1, -1}, -1, -1, -1};
 	struct spawn s = {.plan = l->plan, .init_fd = h->init_fd};
-	enum box_layer layer;
-	int filter, error, rc = -1;
+	struct box_report refused = {.what = BOX_REPORT_FAILED};
+	int filter, rc = -1;
 
 	if (give_jail(spec, l->plan, err) < 0 ||
 	    box_host_filter(h, l->plan->sockets, &filter, err) < 0 ||
@@ -138,8 +139,8 @@ static int hand_over(struct live *l, struct box_host *h, const struct box_spec *
 	s.fds[BOX_FD_REPORT] = e.report[1];
 	s.fds[BOX_FD_RUNTIME] = e.runtime;
 	s.fds[BOX_FD_FILTER] = filter;
-	if (box_spawn(&s, &l->pidfd, &layer, &error) < 0) {
-		fail_layer(err, layer, error, "");
+	if (box_spawn(&s, &l->pidfd, &refused.layer, &refused.error) < 0) {
+		fail_layer(l, &refused, err);
 		goto out;
 	}
 	l->pidfd = fd_above_stdio(l->pidfd);
@@ -278,27 +279,6 @@ static int follow(struct live *l, struct hcp_err *err)
 
 /* ---- afterwards */
 
-static int fail_layer(struct hcp_err *err, uint32_t layer, int error, const char *detail)
-{
-	if (layer == BOX_LAYER_EXEC && error == E2BIG)
-		return hcp_fail(err, HCP_E_INVALID, "invalid args: too long");
-	if (layer == BOX_LAYER_EXEC && error != ENOMEM && error != EAGAIN && error != EMFILE &&
-	    error != ENFILE && error != EIO)
-		return hcp_fail(err, HCP_E_SYS, "exit 126");
-	if (layer == BOX_LAYER_BIN && error == ENOENT)
-		return hcp_fail(err, HCP_E_CONFIG,
-				"sandbox: bin unavailable: %s is in no folder that the sandbox "
-				"shows",
-				detail);
-	if (error == ESTALE)
-		return hcp_fail(err, HCP_E_SYS,
-				"sandbox: %s unavailable: %s was replaced while the run began",
-				box_layer_name(layer), detail);
-	return hcp_fail(err, HCP_E_SYS, "sandbox: %s unavailable: %s%s%s",
-			box_layer_name(layer), detail, *detail ? ": " : "",
-			strerrordesc_np(error) ? strerrordesc_np(error) : "unknown error");
-}
-
 static void name_layers(const struct box_report *r, struct box_outcome *out)
 {
 	size_t used = 0;
@@ -313,6 +293,47 @@ static void name_layers(const struct box_report *r, struct box_outcome *out)
 		used += (size_t)snprintf(out->layers + used, sizeof(out->layers) - used,
 					 "%s%s%s", used ? "," : "", box_layer_name(i), number);
 	}
+}
+
+/* Where it was about the program; 0 where it was the sandbox. */
+static int fail_program(const struct box_report *r, struct hcp_err *err)
+{
+	int error = r->error;
+
+	if (r->layer == BOX_LAYER_EXEC && error == E2BIG)
+		return hcp_fail(err, HCP_E_INVALID, "invalid args: too long");
+	if (r->layer == BOX_LAYER_EXEC && error != ENOMEM && error != EAGAIN &&
+	    error != EMFILE && error != ENFILE && error != EIO)
+		return hcp_fail(err, HCP_E_SYS, "exit 126");
+	if (r->layer == BOX_LAYER_BIN && error == ENOENT)
+		return hcp_fail(err, HCP_E_CONFIG,
+				"sandbox: bin unavailable: %s is in no folder that the sandbox "
+				"shows",
+				r->detail);
+	if (error == ESTALE)
+		return hcp_fail(err, HCP_E_SYS,
+				"sandbox: %s unavailable: %s was replaced while the run began",
+				box_layer_name(r->layer), r->detail);
+	return 0;
+}
+
+static int fail_layer(struct live *l, const struct box_report *r, struct hcp_err *err)
+{
+	const char *text = strerrordesc_np(r->error), *layer = box_layer_name(r->layer);
+	struct box_facts facts;
+	struct box_cause cause;
+
+	name_layers(r, l->out);
+	l->out->refused = r->layer;
+	l->out->refused_error = r->error;
+	if (fail_program(r, err) < 0)
+		return -1;
+	box_facts_read(&facts);
+	box_cause_find(&facts, r->layer, r->error, &cause);
+	return hcp_fail(err, HCP_E_SYS, "sandbox: %s unavailable: %s%s%s%s%s%s", layer,
+			r->detail, *r->detail ? ": " : "", text ? text : "unknown error",
+			cause.known ? " (" : "", cause.known ? cause.why : "",
+			cause.known ? ")" : "");
 }
 
 static void take_status(int status, struct box_outcome *out)
@@ -336,7 +357,7 @@ static int judge(struct live *l, struct hcp_err *err)
 	while (read(l->report_fd, &r, sizeof(r)) == (ssize_t)sizeof(r)) {
 		r.detail[sizeof(r.detail) - 1] = '\0';
 		if (r.what == BOX_REPORT_FAILED)
-			return fail_layer(err, r.layer, r.error, r.detail);
+			return fail_layer(l, &r, err);
 		if (r.what == BOX_REPORT_ENDED) {
 			take_status(r.status, l->out);
 			ended = true;

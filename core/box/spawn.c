@@ -189,7 +189,7 @@ static void block_signals(uint64_t *old)
 	sys4(SYS_rt_sigprocmask, SIG_BLOCK, SYS_PTR(&all), SYS_PTR(old), sizeof(all));
 }
 
-int box_spawn(const struct spawn *s, int *pidfd, enum box_layer *layer, int *error)
+int box_spawn(const struct spawn *s, int *pidfd, uint32_t *layer, int32_t *error)
 {
 	size_t room = 2 * (STACK_SIZE + GUARD_SIZE);
 	struct launch l = {.s = s, .flags = namespace_flags(s->plan), .pidfd = -1};
@@ -214,7 +214,7 @@ int box_spawn(const struct spawn *s, int *pidfd, enum box_layer *layer, int *err
 	run_middle(&l, low + room);
 	sys4(SYS_rt_sigprocmask, SIG_SETMASK, SYS_PTR(&old), 0, sizeof(old));
 	munmap(low, room);
-	*layer = (enum box_layer)l.layer;
+	*layer = (uint32_t)l.layer;
 	*error = l.error;
 	/* an init that failed before its exec left a descriptor all the same */
 	if (l.layer && l.pidfd >= 0)

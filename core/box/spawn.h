@@ -12,7 +12,7 @@ struct spawn {
 /* Starts the init. *pidfd (O_CLOEXEC) becomes readable when it, and with it everything in its
  * process namespace, is gone. On failure *layer and the errno in *error say what was refused.
  */
-int box_spawn(const struct spawn *s, int *pidfd, enum box_layer *layer, int *error);
+int box_spawn(const struct spawn *s, int *pidfd, uint32_t *layer, int32_t *error);
 const char *box_layer_name(uint32_t layer);
 
 #endif

@@ -132,14 +132,15 @@ struct box_plan {
 enum box_what {
 	BOX_REPORT_NOTHING = 0,
 	BOX_REPORT_FAILED,  /* layer, error: nothing was executed */
-	BOX_REPORT_STARTED, /* the program runs; layers and Landlock's version hold */
+	BOX_REPORT_STARTED, /* the program runs, with Landlock of this version */
 	BOX_REPORT_ENDED    /* status as wait4 gives it */
 };
 /* One write of less than PIPE_BUF: never torn. */
 struct box_report {
 	uint32_t what, layer;
 	int32_t error, status;
-	uint32_t layers, landlock;
+	uint32_t layers; /* bits: those that hold so far */
+	uint32_t landlock;
 	char detail[232]; /* what it was about, NUL-terminated */
 };
 

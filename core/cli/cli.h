@@ -43,6 +43,7 @@ int cmd_deactivate(struct cli *c);
 int cmd_session(struct cli *c);
 int cmd_packs(struct cli *c);
 int cmd_workspace(struct cli *c);
+int cmd_doctor(struct cli *c);
 int cmd_audit(struct cli *c);
 
 extern const struct cli_option cli_audit_options[];

@@ -26,6 +26,8 @@ const struct cli_verb cli_verbs[] = {
      NULL},
     {"audit", "audit verify|tail|show|grep|export|recover|rotate|checkpoint|key ...",
      "read, verify and look after the audit log", cmd_audit, true, cli_audit_options},
+    {"doctor", "doctor", "try the sandbox, say what this host gives and what to do", cmd_doctor,
+     true, NULL},
     {NULL, NULL, NULL, NULL, false, NULL},
 };
 

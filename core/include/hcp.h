@@ -203,6 +203,10 @@ HCP_API hcp_status hcp_describe(hcp_runtime *rt, hcp_call *c, const char *pack,
 /* Activates (on != 0) or deactivates a pack on the call's session. *changed may be NULL. */
 HCP_API hcp_status hcp_activate(hcp_runtime *rt, hcp_call *c, const char *pack, int on,
 				int *changed, hcp_error *err);
+/* Tries the sandbox, tier by tier, with the set-up of a run, and looks at the configuration:
+ * docs/doctor.md has the object. hcp_result_ok is 1 and hcp_result_exit 0 where tier strong
+ * holds and the configuration loads; else 0 and 1. */
+HCP_API hcp_status hcp_doctor(hcp_runtime *rt, hcp_result **out, hcp_error *err);
 /* {"session": name, "packs": [...]} */
 HCP_API hcp_status hcp_session(hcp_runtime *rt, hcp_call *c, hcp_result **out, hcp_error *err);
 

@@ -110,6 +110,10 @@ const struct pack_file *pack_file(const struct pack *p, const char *path);
  * manifest. */
 int pack_list(struct root *root, const struct settings *set, struct arena *a,
 	      struct conf_strings *out, struct hcp_err *err) HCP_MUST_CHECK;
+/* Those of its `requires` that aren't there, in `a`; bare names are looked for in `path`
+ * ("/usr/bin:/bin"). */
+int pack_missing(const struct pack *p, const char *path, struct arena *a,
+		 struct conf_strings *out, struct hcp_err *err) HCP_MUST_CHECK;
 /* Everything an agent, a CLI or a linked face may know: id, version, summary, bin, commands
  * with schemas, effect, examples. Internal commands are left out. A new reference. */
 json_t *pack_describe(const struct pack *p, struct hcp_err *err);

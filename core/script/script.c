@@ -118,6 +118,19 @@ void script_result_free(struct script_result *r)
 	r->answer = SCRIPT_ANSWER_NONE;
 }
 
+/* The linked library says so itself: headers are only what was compiled with. */
+void script_lua_release(char out[16])
+{
+	static const char mark[] = "Lua ";
+	const char *at = strstr(lua_ident, mark);
+	size_t len;
+
+	at = at ? at + sizeof(mark) - 1 : "";
+	len = strspn(at, "0123456789.");
+	memcpy(out, at, len < 16 ? len : 15);
+	out[len < 16 ? len : 15] = '\0';
+}
+
 static int compile(lua_State *L)
 {
 	const struct script_call *call = script_state_of(L)->call;

@@ -93,6 +93,8 @@ struct script_result {
 int script_run(const struct script_call *call, struct script_result *out,
 	       struct hcp_err *err) HCP_MUST_CHECK;
 void script_result_free(struct script_result *r);
+/* The release of the Lua that is linked, "5.4.4". */
+void script_lua_release(char out[16]);
 /* Compiles without running, for lint. */
 int script_check(enum script_role role, const char *name, const char *source, size_t len,
 		 struct hcp_err *err) HCP_MUST_CHECK;

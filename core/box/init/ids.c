@@ -28,7 +28,7 @@ void map_user(struct box_init *s)
 	write_file(s->proc_fd, "self/gid_map", text_at(s, s->plan->gid_map));
 	write_file(s->proc_fd, "self/uid_map", text_at(s, s->plan->uid_map));
 	sys_close(s->proc_fd);
-	held(s, BOX_LAYER_USERNS);
+	held(BOX_LAYER_USERNS);
 }
 
 static void become_user(struct box_init *s)

@@ -12,7 +12,6 @@
 struct box_init {
 	char *base; /* the plan, mapped privately: its vectors become pointers here */
 	const struct box_plan *plan;
-	uint32_t layers; /* bits of enum box_layer */
 	uint32_t landlock;
 	int root_fd; /* the new root while it is being built */
 	int proc_fd; /* the host's, to map ids with */
@@ -29,16 +28,14 @@ struct box_init {
 _Noreturn void fail(enum box_layer layer, long error, const char *detail);
 /* The result, or fail() where it is an error. */
 long need(enum box_layer layer, long result, const char *detail);
-void report(const struct box_report *r);
+/* What holds so far goes with every report. */
+void held(enum box_layer layer);
+void report(struct box_report *r);
 _Noreturn void leave(void);
 
 static inline char *text_at(const struct box_init *s, uint32_t offset)
 {
 	return offset ? s->base + offset : NULL;
-}
-static inline void held(struct box_init *s, enum box_layer layer)
-{
-	s->layers |= 1u << layer;
 }
 static inline long sys_open(int dirfd, const char *path, int flags, unsigned mode)
 {

@@ -187,5 +187,4 @@ void make_ruleset(struct box_init *s)
 		allow_programs(s, r.fd);
 	s->ruleset_fd = (int)r.fd;
 	s->landlock = (uint32_t)abi;
-	held(s, BOX_LAYER_LANDLOCK);
 }

@@ -19,8 +19,16 @@
 /* Found by the library in this file, as text. */
 __attribute__((used)) static const char build_mark[] = BOX_BUILD_MARK;
 
-void report(const struct box_report *r)
+static uint32_t layers; /* bits of enum box_layer: this process is one sandbox */
+
+void held(enum box_layer layer)
 {
+	layers |= 1u << layer;
+}
+
+void report(struct box_report *r)
+{
+	r->layers = layers;
 	sys3(SYS_write, BOX_FD_REPORT, SYS_PTR(r), sizeof(*r));
 }
 
@@ -105,18 +113,18 @@ static void enter_namespaces(struct box_init *s)
 	const struct box_plan *p = s->plan;
 	static const char name[] = "sandbox";
 
-	held(s, BOX_LAYER_MNTNS);
-	held(s, BOX_LAYER_PIDNS);
-	held(s, BOX_LAYER_IPCNS);
+	held(BOX_LAYER_MNTNS);
+	held(BOX_LAYER_PIDNS);
+	held(BOX_LAYER_IPCNS);
 	if (p->own_net)
-		held(s, BOX_LAYER_NETNS);
+		held(BOX_LAYER_NETNS);
 	s->proc_fd = (int)need(BOX_LAYER_USERNS,
 			       sys_open(AT_FDCWD, "/proc", O_PATH | O_DIRECTORY | O_CLOEXEC, 0),
 			       "/proc");
 	if (p->user_first)
 		map_user(s);
 	need(BOX_LAYER_UTSNS, sys2(SYS_sethostname, SYS_PTR(name), sizeof(name) - 1), NULL);
-	held(s, BOX_LAYER_UTSNS);
+	held(BOX_LAYER_UTSNS);
 	build_root(s);
 }
 
@@ -179,14 +187,15 @@ static long start_program(struct box_init *s)
 	need(BOX_LAYER_SPAWN, pid, "fork");
 	if (s->child_layer)
 		fail(s->child_layer, s->child_error, NULL);
-	held(s, BOX_LAYER_SECCOMP);
+	if (s->ruleset_fd >= 0)
+		held(BOX_LAYER_LANDLOCK);
+	held(BOX_LAYER_SECCOMP);
 	return pid;
 }
 
 static void say_started(const struct box_init *s)
 {
-	struct box_report r = {
-	    .what = BOX_REPORT_STARTED, .layers = s->layers, .landlock = s->landlock};
+	struct box_report r = {.what = BOX_REPORT_STARTED, .landlock = s->landlock};
 
 	report(&r);
 }

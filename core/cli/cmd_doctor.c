@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* hcp doctor: what this host gives a run, why not more, and what to do about it. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct cli_verb *self(void)
+{
+	const struct cli_verb *v = cli_verbs;
+
+	while (v->run != cmd_doctor)
+		v++;
+	return v;
+}
+
+static const char *text(const json_t *row, const char *key)
+{
+	const char *s = json_string_value(json_object_get(row, key));
+
+	return s ? s : "";
+}
+
+static void print_row(const json_t *row, const char *name, const char *about)
+{
+	printf("  %-10s %-9s %s%s%s\n", name, text(row, "state"), about,
+	       *about && *text(row, "why") ? ": " : "", text(row, "why"));
+	if (*text(row, "fix"))
+		printf("  %-20s %s\n", "", text(row, "fix"));
+}
+
+static void print_report(const json_t *top)
+{
+	const json_t *row;
+	size_t i;
+
+	printf("tier %s%s%s\n\nlayers\n", text(top, "tier"), *text(top, "why") ? ": " : "",
+	       text(top, "why"));
+	json_array_foreach(json_object_get(top, "layers"), i, row)
+	    print_row(row, text(row, "layer"), "");
+	puts("\nchecks");
+	json_array_foreach(json_object_get(top, "checks"), i, row)
+	    print_row(row, text(row, "check"), text(row, "about"));
+	if (json_array_size(json_object_get(top, "health")))
+		puts("\nhealth commands of packs, not run here");
+	json_array_foreach(json_object_get(top, "health"), i, row)
+	    printf("  %s\n", text(row, "run"));
+}
+
+int cmd_doctor(struct cli *c)
+{
+	hcp_error err = {.size = sizeof(err)};
+	hcp_result *res = NULL;
+	hcp_status status;
+	json_t *top;
+	int code = 0, verdict;
+
+	if (c->argc > 0)
+		return cli_usage(self(), "doctor takes no words");
+	status = hcp_doctor(c->rt, &res, &err);
+	if (status != HCP_OK)
+		return cli_status(status, &err);
+	if (cli_for_people(c)) {
+		top = json_loadb(hcp_result_json(res).data, hcp_result_json(res).len, 0, NULL);
+		print_report(top);
+		json_decref(top);
+	} else {
+		code = cli_print_json(c, hcp_result_json(res));
+	}
+	verdict = hcp_result_exit(res);
+	hcp_result_free(res);
+	return code ? code : verdict;
+}
