@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
 # Every source, in the order of the story: what is underneath first, the run last.
 set(HCP_BASE_SOURCES
-  base/err.c base/arena.c base/str.c base/fd.c base/tree.c base/trust.c base/json.c base/yaml.c base/yaml_tree.c base/conf.c)
+  base/err.c base/arena.c base/str.c base/time.c base/fd.c base/tree.c base/trust.c base/json.c base/yaml.c base/yaml_tree.c base/conf.c)
 
 set(HCP_CORE_SOURCES
   root/read.c root/settings.c root/root.c root/state.c
+  secret/secret.c secret/file.c
   script/limits.c script/match.c script/value.c script/value_push.c script/value_read.c script/value_write.c
   script/source.c script/stack.c script/state.c script/call.c script/script.c
   script/l_base.c script/l_string.c script/l_table.c script/l_require.c script/l_json.c script/l_os.c
-  script/l_ctx.c script/l_hcp.c script/l_host.c
+  script/l_secret.c script/l_ctx.c script/l_hcp.c script/l_host.c script/l_encode.c
   argv/string.c argv/compile.c argv/render.c argv/files.c
   pack/number.c pack/pattern.c pack/schema.c pack/schema_validate.c pack/schema_values.c
   pack/tables.c pack/read.c pack/pack.c pack/manifest.c pack/command.c pack/wrap.c pack/policies.c

@@ -5,6 +5,7 @@
 #include "audit/chain.h"
 
 #include "base/limits.h"
+#include "base/time.h"
 
 #include <inttypes.h>
 #include <sodium.h>
@@ -33,20 +34,6 @@ void chain_start(struct chain_tip *tip)
 	memset(tip->hash, '0', HASH_LEN);
 }
 
-/* Days since 1970-01-01 to a date, by eras of 400 years that begin on 1 March. gmtime_r would
- * read the environment. */
-static void civil(int64_t days, int *year, int *month, int *day)
-{
-	int64_t z = days + 719468, era = z / 146097, doe = z - era * 146097;
-	int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
-	int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-	int64_t mp = (5 * doy + 2) / 153;
-
-	*day = (int)(doy - (153 * mp + 2) / 5 + 1);
-	*month = (int)(mp < 10 ? mp + 3 : mp - 9);
-	*year = (int)(yoe + era * 400 + (*month <= 2));
-}
-
 static char *digits(char *p, int value, int width)
 {
 	for (int i = width - 1; i >= 0; i--, value /= 10)
@@ -61,7 +48,7 @@ void chain_format_time(int64_t unix_us, char out[CHAIN_TIME_SIZE])
 	int sec = (int)(us / 1000000 % 86400), year, month, day;
 	char *p = out;
 
-	civil(us / 1000000 / 86400, &year, &month, &day);
+	time_civil(us / 1000000 / 86400, &year, &month, &day);
 	p = digits(p, year, 4);
 	*p++ = '-';
 	p = digits(p, month, 2);

@@ -151,6 +151,8 @@ struct operator_script {
 	enum script_role role;
 	const char *name;
 	const json_t *request;
+	const struct conf_strings *secrets; /* those that it may ask for; NULL: none */
+	const json_t *config;               /* `with:`; NULL: none */
 };
 /* What it prints goes to the log. -1: it could not be read, raised or overran; err says why. */
 int operator_script_run(struct run *r, const struct operator_script *script,

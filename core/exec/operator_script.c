@@ -4,8 +4,10 @@
 #include "exec/exec.h"
 
 #include "base/fd.h"
+#include "secret/secret.h"
 
 #include <errno.h>
+#include <string.h>
 
 void run_script_log(void *user, int level, const char *line, size_t len)
 {
@@ -76,6 +78,26 @@ static const char *take_file(void *user, const char *path, size_t *len, struct h
 	return kept;
 }
 
+static bool may_have(const struct operator_script *script, const char *name)
+{
+	for (size_t i = 0; script->secrets && i < script->secrets->count; i++)
+		if (strcmp(script->secrets->items[i], name) == 0)
+			return true;
+	return false;
+}
+
+static int take_secret(void *user, const char *name, struct secret **out, struct hcp_err *err)
+{
+	const struct operator_call *c = user;
+
+	*out = NULL;
+	if (!may_have(c->script, name))
+		return hcp_fail(err, HCP_E_DENIED,
+				"the policy lists no secret \"%s\" for %s %s", name,
+				c->kind->word, c->script->name);
+	return secret_read(&c->r->snap->root, name, out, err);
+}
+
 int operator_script_run(struct run *r, const struct operator_script *script,
 			struct script_result *answer, struct hcp_err *err)
 {
@@ -95,7 +117,9 @@ int operator_script_run(struct run *r, const struct operator_script *script,
 		      err) < 0)
 		return -1;
 	call.source = source;
-	call.host = (struct script_host){.user = &c, .log = take_log, .load = take_file};
+	call.host = (struct script_host){
+	    .user = &c, .log = take_log, .load = take_file, .secret = take_secret};
+	call.config = script->config;
 	call.args[0] = script->request;
 	run_script_limits(r, &call.limits);
 	return script_run(&call, answer, err);

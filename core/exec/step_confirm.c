@@ -67,7 +67,8 @@ static json_t *guard_request(const struct run *r)
 static int ask_guard(struct run *r, const char *guard)
 {
 	json_t *request = guard_request(r);
-	const struct operator_script script = {SCRIPT_GUARD, guard, request};
+	const struct operator_script script = {
+	    .role = SCRIPT_GUARD, .name = guard, .request = request};
 	struct script_result answer = {0};
 	struct hcp_err err = {0};
 	const char *prefix = arena_printf(&r->arena, "denied: guard %s: ", guard);

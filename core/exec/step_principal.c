@@ -182,14 +182,19 @@ static int ask_provider(struct run *r)
 	struct script_result answer = {0};
 	struct hcp_err err = {0};
 	struct operator_script script = {.role = SCRIPT_AUTH};
-	json_t *request;
+	json_t *request, *config = NULL;
 	int rc;
 
 	if (!auth)
 		return run_refuse(r, EXIT_DENIED, "denied: unauthenticated");
 	script.name = auth->provider;
+	script.secrets = &auth->secrets;
 	script.request = request = request_json(r);
-	if (!request)
+	if (auth->with)
+		script.config = config = yaml_to_json(auth->with, auth->file, &err);
+	if (auth->with && !config)
+		rc = run_refuse_err(r, EXIT_RUNTIME, "config: ", &err);
+	else if (!request)
 		rc = run_refuse_text(r, EXIT_RUNTIME, NULL);
 	else if (operator_script_run(r, &script, &answer, &err) < 0)
 		rc = run_refuse_script(r, EXIT_DENIED, "denied: auth: ", &answer, &err);
@@ -197,6 +202,7 @@ static int ask_provider(struct run *r)
 		rc = take_answer(r, &answer);
 	script_result_free(&answer);
 	json_decref(request);
+	json_decref(config);
 	return rc;
 }
 

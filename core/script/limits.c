@@ -193,7 +193,7 @@ void *script_alloc(void *meter, void *ptr, size_t old, size_t size)
 	return p;
 }
 
-void script_host_begin(lua_State *L, unsigned calls)
+void script_count_calls(lua_State *L, unsigned calls)
 {
 	struct script_state *s = script_state_of(L);
 	unsigned max = s->meter.max->host_calls;
@@ -203,7 +203,12 @@ void script_host_begin(lua_State *L, unsigned calls)
 	if (calls > max || s->host_calls > max - calls)
 		luaL_error(L, "more than %d host calls", (int)max);
 	s->host_calls += calls;
-	s->meter.pause_began_ns = now_ns();
+}
+
+void script_host_begin(lua_State *L, unsigned calls)
+{
+	script_count_calls(L, calls);
+	script_state_of(L)->meter.pause_began_ns = now_ns();
 }
 
 void script_host_end(lua_State *L)

@@ -61,7 +61,23 @@ int l_ctx_script(lua_State *L);
 void l_ctx_push(lua_State *L); /* the `ctx` of the call */
 void l_ctx_batch_free(struct script_state *s);
 
+/* l_encode.c: strings or handles in, the same out */
+int l_host_base64(lua_State *L);
+int l_host_base64url(lua_State *L);
+int l_host_hex(lua_State *L);
+int l_host_uri(lua_State *L);
+int l_host_sha256(lua_State *L);
+int l_host_hmac_sha256(lua_State *L);
+int l_host_concat(lua_State *L);
+
 /* l_host.c */
+int l_host_secret(lua_State *L);
+int l_host_now(lua_State *L);
+int l_host_iso8601(lua_State *L);
+int l_host_parse_time(lua_State *L);
+int l_host_random(lua_State *L);
+int l_host_equal(lua_State *L);
+int l_host_verify_password(lua_State *L);
 void l_host_push(lua_State *L); /* the `host` of the call */
 
 #endif

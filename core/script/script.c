@@ -3,6 +3,7 @@
  * reads what came of it and frees everything. Every way out is an answer or an error. */
 #include "script/state.h"
 
+#include "script/l_secret.h"
 #include "script/modules.h"
 #include "script/value.h"
 
@@ -91,6 +92,7 @@ static int enter(const struct script_call *call, lua_CFunction body, struct scri
 	if (rc == 0)
 		rc = judge(&s, err);
 	l_ctx_batch_free(&s);
+	l_secret_free(&s);
 	buf_free(&s.scratch);
 	free(s.keys);
 	return rc;

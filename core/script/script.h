@@ -9,6 +9,8 @@
 
 #include <jansson.h>
 
+struct secret;
+
 enum script_role {
 	SCRIPT_NONE = 0, /* refused */
 	SCRIPT_VERB,     /* (args, ctx) -> result */
@@ -48,6 +50,9 @@ struct script_host {
 	/* require "lib.dates" -> "lib/dates.lua"; adapters' ctx.script(path), too. Borrowed
 	 * text that outlives the call; NULL: there is none, or err says why it can't be had. */
 	const char *(*load)(void *user, const char *path, size_t *len, struct hcp_err *err);
+	/* host.secret: one that the operator listed for this script. The script's hold is
+	 * dropped when the call ends. */
+	int (*secret)(void *user, const char *name, struct secret **out, struct hcp_err *err);
 };
 
 /* Stacks kept between calls; a runtime has one. Any thread. Freed after the last call. */
@@ -67,6 +72,8 @@ struct script_call {
 	const char *export;    /* SCRIPT_ADAPTER: "check" or "run"; NULL for the others */
 	const json_t *args[3]; /* role's plain-data arguments: VERB args; ADAPTER args, command;
 				  AUTH, GUARD, MINT request */
+	const json_t *config;  /* AUTH, MINT: host.config, what the operator says to the
+				  script; NULL: nothing */
 	const json_t *ctx; /* VERB, ADAPTER: pack_id, verb_key, principal, session, confirmed,
 			      mode, deadline: plain data; functions are added */
 };

@@ -132,10 +132,30 @@ static const struct row rows[] = {
     {IN_HCP_LOG, "info", ALL, OURS, l_hcp_info},
     {IN_HCP_LOG, "warn", ALL, OURS, l_hcp_warn},
 
+    {IN_HOST, "base64", AUTH | MINT, OURS, l_host_base64},
+    {IN_HOST, "base64url", AUTH | MINT, OURS, l_host_base64url},
+    {IN_HOST, "concat", AUTH | MINT, OURS, l_host_concat},
+    {IN_HOST, "equal", AUTH | MINT, OURS, l_host_equal},
+    {IN_HOST, "hex", AUTH | MINT, OURS, l_host_hex},
+    {IN_HOST, "hmac_sha256", AUTH | MINT, OURS, l_host_hmac_sha256},
+    {IN_HOST, "iso8601", AUTH | MINT, OURS, l_host_iso8601},
+    {IN_HOST, "now", AUTH | MINT, OURS, l_host_now},
+    {IN_HOST, "parse_time", AUTH | MINT, OURS, l_host_parse_time},
+    {IN_HOST, "random", AUTH | MINT, OURS, l_host_random},
+    {IN_HOST, "secret", AUTH | MINT, OURS, l_host_secret},
+    {IN_HOST, "sha256", AUTH | MINT, OURS, l_host_sha256},
+    {IN_HOST, "uri", AUTH | MINT, OURS, l_host_uri},
+    {IN_HOST, "verify_password", AUTH | MINT, OURS, l_host_verify_password},
+
+    {IN_CTX, "base64", ADAPTER, OURS, l_host_base64},
+    {IN_CTX, "base64url", ADAPTER, OURS, l_host_base64url},
+    {IN_CTX, "concat", ADAPTER, OURS, l_host_concat},
     {IN_CTX, "exec", VERB | ADAPTER, OURS, l_ctx_exec},
     {IN_CTX, "exec_all", VERB | ADAPTER, OURS, l_ctx_exec_all},
+    {IN_CTX, "hex", ADAPTER, OURS, l_host_hex},
     {IN_CTX, "script", ADAPTER, OURS, l_ctx_script},
     {IN_CTX, "try", VERB | ADAPTER, OURS, l_ctx_try},
+    {IN_CTX, "uri", ADAPTER, OURS, l_host_uri},
 };
 
 /* Adds a library's rows to the table below the stock library, which is on the top. */

@@ -51,6 +51,8 @@ struct script_state {
 	struct script_key *keys;
 	size_t key_count, key_cap;
 	struct script_batch *batch;
+	struct secret **secrets; /* those that handles point to; held until the call ends */
+	size_t secret_count, secret_cap;
 };
 
 struct script_state *script_state_of(lua_State *L);
@@ -100,6 +102,8 @@ bool script_spend(struct script_meter *m, size_t units);
 /* The same, and raises. */
 void script_work(lua_State *L, size_t units);
 int script_raise_killed(lua_State *L);
+/* Raises where the script has made too many host calls. */
+void script_count_calls(lua_State *L, unsigned calls);
 /* Script time stands still in between. The end raises where the run is over. */
 void script_host_begin(lua_State *L, unsigned calls);
 void script_host_end(lua_State *L);

@@ -272,7 +272,8 @@ static void write(struct writer *w, struct script_path *at)
 	default:
 		break;
 	}
-	script_value_error(w->L, at, "a %s is no JSON value", luaL_typename(w->L, -1));
+	script_value_error(w->L, at, "a %s is no JSON value",
+			   lua_isuserdata(w->L, -1) ? "secret" : luaL_typename(w->L, -1));
 }
 
 void script_write_json(lua_State *L, int index, const char *root, size_t limit, struct buf *out)

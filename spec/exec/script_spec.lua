@@ -225,6 +225,92 @@ describe("scripts", function()
     end)
   end)
 
+  describe("secrets", function()
+    local compare = "return function(r, host) return { id = tostring(host.equal(host.secret('key'), " ..
+      "host.config.key)) } end"
+    before_each(function()
+      w:put("secrets/key", "s3cr3t\n", "600")
+      assert(os.execute("chmod 700 " .. w.root .. "/secrets"))
+      w:policy("auth: { provider: spec, secrets: [key, gone], with: { key: s3cr3t } }\n", "auth")
+    end)
+    local function says(text)
+      w:put("policies/auth/spec.lua", text)
+      return run "return function(_, ctx) return ctx.principal.id end"
+    end
+    local function denied(why, text)
+      assert.same({ n = 2, nil, "denied: auth: script: auth/spec.lua:1: " .. why }, table.pack(says(text or compare)))
+    end
+
+    it("are what the file holds, but for a newline at its end", function()
+      assert.equal("true", (says(compare)))
+      w:put("secrets/key", "s3cr3t", "600")
+      assert.equal("true", (says(compare)))
+      w:put("secrets/key", "s3cr3t\r\n", "600")
+      assert.equal("true", (says(compare)))
+      w:put("secrets/key", "s3cr3t\n\n", "600")
+      assert.equal("false", (says(compare)))
+    end)
+
+    it("are given to the scripts that the policy lists them for, and to no other", function()
+      w:put("secrets/other", "x", "600")
+      local ask = "return function(r, host) host.secret(%q) end"
+      denied('the policy lists no secret "other" for provider spec', ask:format("other"))
+      denied('the policy lists no secret "../key" for provider spec', ask:format("../key"))
+      denied('the policy lists no secret "" for provider spec', ask:format(""))
+      denied(w.root .. "/secrets/gone: No such file or directory", ask:format("gone"))
+      w:policy("auth: { provider: spec, with: { key: s3cr3t } }\n", "auth")
+      denied('the policy lists no secret "key" for provider spec')
+    end)
+
+    it("are refused where others could read or change them", function()
+      local path = w.root .. "/secrets/key"
+      for _, mode in ipairs { "640", "604", "644", "601" } do
+        w:put("secrets/key", "s3cr3t", mode)
+        denied(path .. " is open to others: chmod 600 it")
+      end
+      w:put("secrets/key", "s3cr3t", "622")
+      denied(path .. " is writable by others: chmod go-w " .. path)
+      w:put("secrets/key", "s3cr3t", "600")
+      assert(os.execute("chmod 750 " .. w.root .. "/secrets"))
+      denied(w.root .. "/secrets is open to others: chmod 700 it")
+      assert(os.execute("chmod 700 " .. w.root .. "/secrets"))
+      assert(os.execute(("mv %s %s.real; ln -s key.real %s"):format(path, path, path)))
+      denied(path .. " is a symbolic link: links are not followed here")
+      assert(os.execute(("rm %s; mkfifo -m 600 %s"):format(path, path)))
+      denied(path .. " is not a regular file")
+    end)
+
+    it("are refused where they are empty or too large", function()
+      local path = w.root .. "/secrets/key"
+      for _, text in ipairs { "", "\n", "\r\n" } do
+        w:put("secrets/key", text, "600")
+        denied(path .. " is empty")
+      end
+      w:put("secrets/key", ("x"):rep(65537), "600")
+      denied(path .. " is over 65536 bytes")
+    end)
+
+    it("are in no answer, no error, no log and no record, whatever a script tries", function()
+      says(compare)
+      local tries = { "print(%s)", "error(%s)", "hcp.fail(%s)", "return { id = %s }", "return nil, %s", "return %s",
+        "hcp.log.warn(%s)", "return { id = 'u', claims = { %s } }", "local t = {} t[%s] = 1 return t",
+        "require(%s)", "return { id = 'x' .. %s }" }
+      local made = { "key", "host.base64(key)", "host.hex(key)", "host.concat('a', key)" }
+      for _, try in ipairs(tries) do
+        for _, what in ipairs(made) do
+          w:put("policies/auth/spec.lua", "return function(r, host) local key = host.secret('key') " ..
+            try:format(what) .. " end")
+          local status, out, err = w:cli { "-v", "exec", "lua", "one" }
+          assert.equal(126, status)
+          assert.matches('"error":"denied: ', out, 1, true)
+          assert.not_matches("s3cr3t", out .. err, 1, true)
+        end
+      end
+      local _, text = w:audit()
+      for _, spelling in ipairs { "s3cr3t", "czNjcjN0", "733363723374" } do assert.not_matches(spelling, text, 1, true) end
+    end)
+  end)
+
   describe("messages", function()
     it("of hcp.fail arrive whole, with NUL bytes, up to 64 KiB, and other errors, too", function()
       local long = ("é"):rep(5000)

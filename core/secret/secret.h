@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* A secret value: bytes in locked memory between guard pages, kept out of core dumps and wiped
+ * when their last holder lets go. Nothing here prints, compares or logs one, and no %s takes
+ * one. */
+#ifndef HCP_SECRET_SECRET_H
+#define HCP_SECRET_SECRET_H
+
+#include "root/root.h"
+
+struct secret;
+
+/* `len` bytes (1 to LIMIT_SECRET) to be filled in, with one holder. NULL: no memory, or a
+ * length that none may have. One secret belongs to one thread at a time. */
+struct secret *secret_new(size_t len);
+struct secret *secret_hold(struct secret *s);
+void secret_drop(struct secret *s); /* NULL is fine */
+unsigned char *secret_bytes(struct secret *s);
+size_t secret_len(const struct secret *s);
+/* Takes bytes off the end; at least one must stay. */
+void secret_cut(struct secret *s, size_t len);
+
+/* <root>/secrets/<name>, mode 0600 in a folder of mode 0700, judged like any file of the policy
+ * and read straight into locked memory. One newline at its end isn't part of it. The caller
+ * drops *out; err says what is wrong and never what stands in the file. */
+int secret_read(const struct root *root, const char *name, struct secret **out,
+		struct hcp_err *err) HCP_MUST_CHECK;
+
+#endif
