@@ -27,12 +27,12 @@ set(HCP_CORE_SOURCES
   exec/envelope.c exec/exec.c exec/step_pack.c exec/step_session.c exec/step_policy.c exec/step_principal.c
   exec/step_capability.c exec/step_confirm.c exec/step_mint.c exec/step_adapter.c exec/step_audit.c
   exec/operator_script.c exec/lua_adapter.c exec/nested.c exec/wrap_jail.c exec/wrap_scratch.c exec/wrap_env.c exec/wrap_result.c
-  exec/wrap.c exec/workspace.c exec/run.c)
+  exec/wrap.c exec/explain.c exec/workspace.c exec/run.c)
 
 set(HCP_INIT_SOURCES
   box/init/start.c box/init/main.c box/init/ids.c box/init/root.c box/init/programs.c box/init/landlock.c
   box/init/orphans.c box/init/exec.c)
 
 set(HCP_CLI_SOURCES
-  cli/main.c cli/args.c cli/describe.c cli/print.c cli/cmd_exec.c cli/cmd_session.c cli/cmd_packs.c cli/cmd_workspace.c
-  cli/cmd_audit.c cli/cmd_audit_read.c cli/cmd_doctor.c)
+  cli/main.c cli/args.c cli/describe.c cli/print.c cli/envelope.c cli/cmd_exec.c cli/cmd_session.c cli/cmd_packs.c cli/cmd_workspace.c
+  cli/cmd_explain.c cli/cmd_audit.c cli/cmd_audit_read.c cli/cmd_doctor.c)

@@ -14,7 +14,7 @@
 #define CLI_DENIED  126
 
 struct cli {
-	const char *root, *state, *session, *tenant, *project, *deadline;
+	const char *root, *state, *session, *tenant, *project, *deadline, *principal;
 	bool json, raw, verbose, help;
 	const char *checkpoint, *key, *format, *lines; /* audit */
 	bool follow, create;
@@ -29,10 +29,15 @@ struct cli_option {
 	const char *name, *brief, *value, *help; /* brief: "-f" or NULL; value NULL: a switch */
 	size_t offset;                           /* of a member of struct cli */
 };
+enum cli_runtime {
+	CLI_ALONE = 0, /* needs none */
+	CLI_RUNS,
+	CLI_LOOKS /* opens it without creating anything */
+};
 struct cli_verb {
 	const char *name, *usage, *summary;
 	int (*run)(struct cli *c);
-	bool needs_runtime;
+	enum cli_runtime runtime;
 	const struct cli_option *options; /* of this verb alone; ends with a NULL name */
 };
 extern const struct cli_verb cli_verbs[]; /* ends with a NULL name */
@@ -43,10 +48,11 @@ int cmd_deactivate(struct cli *c);
 int cmd_session(struct cli *c);
 int cmd_packs(struct cli *c);
 int cmd_workspace(struct cli *c);
+int cmd_explain(struct cli *c);
 int cmd_doctor(struct cli *c);
 int cmd_audit(struct cli *c);
 
-extern const struct cli_option cli_audit_options[];
+extern const struct cli_option cli_audit_options[], cli_explain_options[];
 int audit_tail_verb(struct cli *c);
 int audit_show_verb(struct cli *c);
 int audit_grep_verb(struct cli *c);
@@ -73,6 +79,11 @@ char *cli_verb_key(const json_t *manifest, char *const *words, int count);
 /* The args object of k=v, k:=json and k@=file words, typed by the command's schema (NULL:
  * untyped). NULL: a message was printed. */
 json_t *cli_args(const json_t *schema, char *const *words, int count);
+/* Makes the envelope that words or stdin describe, and hands it on; pack and verb are NULL
+ * where it came from stdin. */
+typedef int cli_envelope_fn(struct cli *c, const char *text, size_t len, const char *pack,
+			    const char *verb);
+int cli_with_envelope(struct cli *c, const struct cli_verb *verb, cli_envelope_fn *use);
 /* Hints on stderr for a refused run: what to run, what was probably meant. */
 void cli_explain_refusal(struct cli *c, const hcp_result *res, const char *pack,
 			 const char *verb);

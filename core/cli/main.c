@@ -14,21 +14,24 @@
 
 const struct cli_verb cli_verbs[] = {
     {"exec", "exec <pack_id> <verb_key> [-- k=v ...] | exec -", "run one command", cmd_exec,
-     true, NULL},
-    {"activate", "activate <pack_id>...", "activate packs on the session", cmd_activate, true,
-     NULL},
+     CLI_RUNS, NULL},
+    {"activate", "activate <pack_id>...", "activate packs on the session", cmd_activate,
+     CLI_RUNS, NULL},
     {"deactivate", "deactivate <pack_id>...", "take packs off the session", cmd_deactivate,
-     true, NULL},
-    {"session", "session", "show the session and its packs", cmd_session, true, NULL},
-    {"packs", "packs", "list installed packs", cmd_packs, true, NULL},
+     CLI_RUNS, NULL},
+    {"session", "session", "show the session and its packs", cmd_session, CLI_RUNS, NULL},
+    {"packs", "packs", "list installed packs", cmd_packs, CLI_RUNS, NULL},
     {"workspace", "workspace ls|get|put|rm <pack_id> [path]",
-     "a pack's kept workspace: get writes to stdout, put reads stdin", cmd_workspace, true,
+     "a pack's kept workspace: get writes to stdout, put reads stdin", cmd_workspace, CLI_RUNS,
      NULL},
+    {"explain", "explain <pack_id> <verb_key> [-- k=v ...] | explain -",
+     "why a command would run or not, step by step; runs nothing", cmd_explain, CLI_LOOKS,
+     cli_explain_options},
     {"audit", "audit verify|tail|show|grep|export|recover|rotate|checkpoint|key ...",
-     "read, verify and look after the audit log", cmd_audit, true, cli_audit_options},
+     "read, verify and look after the audit log", cmd_audit, CLI_RUNS, cli_audit_options},
     {"doctor", "doctor", "try the sandbox, say what this host gives and what to do", cmd_doctor,
-     true, NULL},
-    {NULL, NULL, NULL, NULL, false, NULL},
+     CLI_RUNS, NULL},
+    {NULL, NULL, NULL, NULL, CLI_ALONE, NULL},
 };
 
 #define OPT(member) offsetof(struct cli, member)
@@ -206,7 +209,7 @@ static void log_line(void *user, hcp_log_level level, hcp_str line)
 		fprintf(stderr, "hcp: %s: %.*s\n", names[level], (int)line.len, line.data);
 }
 
-static int open_runtime(struct cli *c)
+static int open_runtime(struct cli *c, enum cli_runtime how)
 {
 	hcp_options *o = hcp_options_new();
 	hcp_error err = {.size = sizeof(err)};
@@ -218,6 +221,8 @@ static int open_runtime(struct cli *c)
 		status = hcp_options_state(o, c->state);
 	if (status == HCP_OK)
 		status = hcp_options_face(o, HCP_FACE_CLI);
+	if (status == HCP_OK && how == CLI_LOOKS)
+		status = hcp_options_read_only(o);
 	if (status == HCP_OK)
 		status = hcp_options_log(o, log_line, c);
 	if (status == HCP_OK)
@@ -273,8 +278,8 @@ static int run_verb(struct cli *c, const struct cli_verb *verb)
 	c->argv++; /* past the verb itself */
 	c->argc--;
 	c->rest--;
-	if (verb->needs_runtime) {
-		status = open_runtime(c);
+	if (verb->runtime != CLI_ALONE) {
+		status = open_runtime(c, verb->runtime);
 		if (status == 0)
 			status = open_call(c);
 		if (status != 0)

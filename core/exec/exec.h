@@ -22,7 +22,7 @@ enum {
 };
 
 struct run {
-	/* exec_new: who asks, through what */
+	/* exec_init: who asks, through what */
 	hcp_runtime *rt;
 	struct snapshot *snap;
 	hcp_call *call;
@@ -35,6 +35,8 @@ struct run {
 	    deadline_ns;   /* 0: none yet; step_adapter narrows it to the command's time-out */
 	int64_t within_ms; /* the time that ends at deadline_ns, for the message */
 	struct arena arena;
+
+	struct explain *explain; /* NULL: a run; else nothing is to happen, see explain.h */
 
 	/* envelope.c (before step 1) */
 	const char *pack_id, *verb_key; /* never NULL; "" where unreadable */
@@ -143,6 +145,9 @@ int step_confirm(struct run *r);
 int step_mint(struct run *r);
 int step_adapter(struct run *r);
 int step_audit_begin(struct run *r);
+/* For a run that is only explained: the same decisions, and no effect. */
+int plan_mint(struct run *r);
+int plan_adapter(struct run *r);
 void step_audit(struct run *r);
 
 /* A script of the operator's: policies/auth|guards/<name>.lua, the root's or else the installed
@@ -165,6 +170,9 @@ void run_script_limits(const struct run *r, struct script_limits *limits);
 /* Adapters, called by step_adapter. */
 int wrap_run(struct run *r);
 int lua_adapter_run(struct run *r);
+/* As far as they get without an effect; what they found is in r->explain. */
+int wrap_plan(struct run *r);
+int lua_adapter_plan(struct run *r);
 /* What ctx.exec, ctx.try and ctx.exec_all of a script do; `user` is the run. */
 void nested_host(struct run *r, struct script_host *host);
 /* The child's whole environment, built from nothing. NULL: out of memory. */

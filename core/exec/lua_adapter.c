@@ -129,6 +129,7 @@ static int call_adapter(struct run *r, struct script_call *call)
 
 	if (check_command(r, call) < 0)
 		return -1;
+	nested_host(r, &call->host); /* the check has no use of other commands */
 	call->export = "run";
 	if (script_run(call, &answer, &err) < 0) {
 		rc = refuse_script(r, &answer, &err);
@@ -143,7 +144,7 @@ static int call_adapter(struct run *r, struct script_call *call)
 	return rc;
 }
 
-int lua_adapter_run(struct run *r)
+static int with_adapter(struct run *r, int (*use)(struct run *, struct script_call *))
 {
 	AUTO_FREE char *source = NULL;
 	char path[128];
@@ -168,12 +169,36 @@ int lua_adapter_run(struct run *r)
 	call.args[1] = command;
 	call.ctx = ctx;
 	call.host = (struct script_host){.user = r, .log = run_script_log, .load = load_script};
-	nested_host(r, &call.host);
 	run_script_limits(r, &call.limits);
 	call.limits.script_ms = r->limits.timeout_ms;
-	rc = command && ctx && call.owner ? call_adapter(r, &call)
+	rc = command && ctx && call.owner ? use(r, &call)
 					  : run_refuse_text(r, EXIT_RUNTIME, NULL);
 	json_decref(command);
 	json_decref(ctx);
 	return rc;
+}
+
+int lua_adapter_run(struct run *r)
+{
+	return with_adapter(r, call_adapter);
+}
+
+/* A pack's script is compiled when it runs; one that doesn't compile is found here, too. */
+static int check_script(struct run *r, struct script_call *call)
+{
+	const char *path = r->command->script;
+	const struct pack_file *f = path ? pack_file(r->pack, path) : NULL;
+	struct script_result none = {0};
+	struct hcp_err err = {0};
+
+	if (check_command(r, call) < 0)
+		return -1;
+	if (f && f->text && script_check(SCRIPT_VERB, path, f->text, f->size, &err) < 0)
+		return refuse_script(r, &none, &err);
+	return 0;
+}
+
+int lua_adapter_plan(struct run *r)
+{
+	return with_adapter(r, check_script);
 }

@@ -16,14 +16,32 @@ static void narrow_deadline(struct run *r)
 	r->within_ms = r->limits.timeout_ms;
 }
 
-int step_adapter(struct run *r)
+static int check_steps(struct run *r)
 {
-	if (!r->activated || !r->authenticated || !r->permitted || !r->consented || !r->begun ||
-	    !r->minted)
+	if (!r->activated || !r->authenticated || !r->permitted || !r->consented || !r->minted)
 		return run_refuse(r, EXIT_DENIED, "denied: an earlier step did not complete");
+	return 0;
+}
+
+static bool is_wrap(struct run *r)
+{
 	policy_limits(r->granted, r->overlay, r->command, &r->limits);
 	narrow_deadline(r);
-	if (strcmp(r->command->kind, "wrap") == 0)
-		return wrap_run(r);
-	return lua_adapter_run(r);
+	return strcmp(r->command->kind, "wrap") == 0;
+}
+
+int step_adapter(struct run *r)
+{
+	if (check_steps(r) < 0)
+		return -1;
+	if (!r->begun)
+		return run_refuse(r, EXIT_DENIED, "denied: an earlier step did not complete");
+	return is_wrap(r) ? wrap_run(r) : lua_adapter_run(r);
+}
+
+int plan_adapter(struct run *r)
+{
+	if (check_steps(r) < 0)
+		return -1;
+	return is_wrap(r) ? wrap_plan(r) : lua_adapter_plan(r);
 }

@@ -19,10 +19,8 @@ static int mock_binding(struct run *r)
 	return 0;
 }
 
-int step_mint(struct run *r)
+static int settle(struct run *r)
 {
-	if (!r->permitted || !r->consented || !r->begun)
-		return run_refuse(r, EXIT_DENIED, "mint failed: the run was not allowed");
 	if (!r->pack->mint || r->command->health) {
 		r->minted = true;
 		return 0;
@@ -30,4 +28,18 @@ int step_mint(struct run *r)
 	if (r->mode == RUN_MODE_MOCK)
 		return mock_binding(r);
 	return run_refuse(r, EXIT_DENIED, "mint failed: this build of hcp mints no Bindings");
+}
+
+int step_mint(struct run *r)
+{
+	if (!r->permitted || !r->consented || !r->begun)
+		return run_refuse(r, EXIT_DENIED, "mint failed: the run was not allowed");
+	return settle(r);
+}
+
+int plan_mint(struct run *r)
+{
+	if (!r->permitted || !r->consented)
+		return run_refuse(r, EXIT_DENIED, "mint failed: the run was not allowed");
+	return settle(r);
 }

@@ -2,7 +2,7 @@
 /* Step 4: who asks. The operator's provider (Lua) answers from the request; whatever it gets
  * wrong denies, and no other provider is asked. A nested run has its parent's principal, whose
  * tenant and expiry are judged anew. */
-#include "exec/exec.h"
+#include "exec/explain.h"
 
 #include "base/json.h"
 
@@ -206,12 +206,36 @@ static int ask_provider(struct run *r)
 	return rc;
 }
 
+/* An explained run may be somebody else's: an id, or a principal as a provider gives it. */
+static int take_given(struct run *r)
+{
+	const char *as = r->explain->as;
+	struct hcp_err err = {0};
+
+	if (*as == '{')
+		r->principal_json = json_parse(as, strlen(as), LIMIT_ENVELOPE_DEPTH, &err);
+	else
+		r->principal_json = json_pack("{s:s}", "id", as);
+	if (!r->principal_json)
+		return malformed(r, err.text[0] ? err.text : "the id is not UTF-8");
+	return read_principal(r);
+}
+
 static void inherit(struct run *r)
 {
 	const struct principal *from = &r->parent->principal;
 
 	r->principal_json = r->parent->principal_json;
 	r->principal = *from;
+}
+
+static int identify(struct run *r)
+{
+	if (r->parent) {
+		inherit(r);
+		return 0;
+	}
+	return r->explain && r->explain->as ? take_given(r) : ask_provider(r);
 }
 
 int step_principal(struct run *r)
@@ -224,9 +248,7 @@ int step_principal(struct run *r)
 
 	if (!r->command || !r->command->policy)
 		return run_refuse(r, EXIT_DENIED, "no policy for %s", r->verb_key);
-	if (r->parent)
-		inherit(r);
-	else if (ask_provider(r) < 0)
+	if (identify(r) < 0)
 		return -1;
 	if (!r->principal.id)
 		return run_refuse(r, EXIT_DENIED, "denied: unauthenticated");

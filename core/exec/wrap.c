@@ -3,6 +3,8 @@
  * box_plan_build needs and holds the jail's lock around the run; it starts nothing itself. */
 #include "exec/wrap.h"
 
+#include "exec/explain.h"
+
 #include "base/fd.h"
 #include "base/json.h"
 
@@ -134,6 +136,19 @@ static int fill_spec(struct job *j)
 	return j->spec.envp ? 0 : run_refuse_text(r, EXIT_RUNTIME, NULL);
 }
 
+static int build_plan(struct job *j, struct box_plan **plan)
+{
+	struct run *r = j->r;
+	struct hcp_err err = {0};
+
+	if (!r->rt->box)
+		return run_refuse_err(r, EXIT_ADAPTER,
+				      "sandbox: init unavailable: ", &r->rt->box_err);
+	if (box_plan_build(&j->spec, &r->arena, plan, &err) < 0)
+		return run_refuse_err(r, EXIT_ADAPTER, "", &err);
+	return 0;
+}
+
 static int act(struct job *j)
 {
 	struct run *r = j->r;
@@ -141,11 +156,8 @@ static int act(struct job *j)
 	struct box_plan *plan;
 	struct hcp_err err = {0};
 
-	if (!r->rt->box)
-		return run_refuse_err(r, EXIT_ADAPTER,
-				      "sandbox: init unavailable: ", &r->rt->box_err);
-	if (box_plan_build(&j->spec, &r->arena, &plan, &err) < 0)
-		return run_refuse_err(r, EXIT_ADAPTER, "", &err);
+	if (wrap_jail_lock(j) < 0 || wrap_jail_check_usage(j) < 0 || build_plan(j, &plan) < 0)
+		return -1;
 	if (box_run(r->rt->box, &j->spec, plan, &io, &r->outcome, &err) < 0)
 		return run_refuse_err(r, strcmp(err.text, "exit 126") == 0 ? 126 : EXIT_ADAPTER,
 				      "", &err);
@@ -167,10 +179,13 @@ uid_t wrap_user(const struct run *r)
 	return (uid_t)strtoul(user ? user : NOBODY, NULL, 10);
 }
 
-static void base_spec(struct job *j)
+static void begin(struct job *j, struct run *r)
 {
-	struct run *r = j->r;
-
+	*j = (struct job){.r = r,
+			  .wrap = &r->command->wrap,
+			  .bin = {.fd = -1},
+			  .jail_fd = -1,
+			  .scratch_fd = -1};
 	j->spec.sandbox = &r->granted->sandbox;
 	j->spec.user = wrap_user(r);
 	j->spec.limits = r->limits;
@@ -181,24 +196,38 @@ static void base_spec(struct job *j)
 	j->spec.jail_fd = -1;
 }
 
+static int prepare(struct job *j)
+{
+	if (!j->r->argv)
+		return run_refuse(j->r, EXIT_DENIED, "denied: no argv was rendered");
+	if (open_bin(j) < 0 || wrap_jail_open(j) < 0 || gather_files(j) < 0 ||
+	    wrap_scratch_open(j) < 0 || rewrite_files(j) < 0 || gather_input(j) < 0)
+		return -1;
+	return fill_spec(j);
+}
+
 int wrap_run(struct run *r)
 {
-	struct job j = {.r = r,
-			.wrap = &r->command->wrap,
-			.bin = {.fd = -1},
-			.jail_fd = -1,
-			.scratch_fd = -1};
+	struct job j;
 	int rc;
 
-	if (!r->argv)
-		return run_refuse(r, EXIT_DENIED, "denied: no argv was rendered");
-	base_spec(&j);
-	rc = open_bin(&j) < 0 || wrap_jail_open(&j) < 0 || gather_files(&j) < 0 ||
-		     wrap_scratch_open(&j) < 0 || rewrite_files(&j) < 0 ||
-		     gather_input(&j) < 0 || fill_spec(&j) < 0 || wrap_jail_lock(&j) < 0 ||
-		     wrap_jail_check_usage(&j) < 0
-		 ? -1
-		 : act(&j);
+	begin(&j, r);
+	rc = prepare(&j) < 0 ? -1 : act(&j);
+	job_free(&j);
+	return rc;
+}
+
+int wrap_plan(struct run *r)
+{
+	struct box_plan *plan = NULL;
+	struct job j;
+	int rc;
+
+	begin(&j, r);
+	j.spec.only_shown = true;
+	rc = prepare(&j) < 0 || wrap_jail_check_usage(&j) < 0 ? -1 : build_plan(&j, &plan);
+	if (rc == 0)
+		rc = explain_plan(r, &j.spec, plan);
 	job_free(&j);
 	return rc;
 }

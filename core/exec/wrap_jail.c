@@ -43,7 +43,10 @@ static int open_kept_jail(struct job *j)
 
 	if (!rel)
 		return run_refuse_text(r, EXIT_RUNTIME, NULL);
-	if (root_state_dir(&r->snap->root, rel, &j->jail_fd, &err) < 0)
+	if (j->spec.only_shown) {
+		if (root_state_find(&r->snap->root, rel, &j->jail_fd, &err) < 0)
+			return run_refuse_err(r, EXIT_ADAPTER, "sandbox: workspace: ", &err);
+	} else if (root_state_dir(&r->snap->root, rel, &j->jail_fd, &err) < 0)
 		return run_refuse_err(r, EXIT_ADAPTER, "sandbox: workspace: ", &err);
 	j->spec.jail_path = arena_printf(&r->arena, "%s/%s", r->snap->root.state, rel);
 	j->jail_rel = rel;
@@ -103,7 +106,7 @@ int wrap_jail_check_usage(struct job *j)
 	char limit[32];
 	int64_t bytes;
 
-	if (!j->jail_rel)
+	if (!j->jail_rel || j->jail_fd < 0)
 		return 0;
 	if (tree_measure(j->jail_fd, r->limits.workspace, &bytes, &err) < 0)
 		return run_refuse_err(r, EXIT_ADAPTER, "sandbox: workspace: ", &err);

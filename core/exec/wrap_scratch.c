@@ -84,6 +84,10 @@ int wrap_scratch_open(struct job *j)
 		return 0;
 	if (!rel || !path)
 		return run_refuse_text(r, EXIT_RUNTIME, NULL);
+	if (j->spec.only_shown)
+		return box_scratch_names(&j->spec, path, &r->arena, &err) < 0
+			   ? run_refuse_err(r, EXIT_ADAPTER, "", &err)
+			   : 0;
 	if (root_state_dir(root, SCRATCH, &all, &err) < 0)
 		return run_refuse_err(r, EXIT_ADAPTER, "sandbox: scratch unavailable: ", &err);
 	sweep(all);

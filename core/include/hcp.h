@@ -83,6 +83,9 @@ HCP_API hcp_status hcp_options_root(hcp_options *o, const char *dir);
 HCP_API hcp_status hcp_options_state(hcp_options *o, const char *dir);
 /* How runs reach this program; audit records and providers see it. Default HCP_FACE_LIBRARY. */
 HCP_API hcp_status hcp_options_face(hcp_options *o, hcp_face face);
+/* For looking alone: nothing is created, no state folder and no log, and every run is refused.
+ * hcp_explain, hcp_describe and hcp_session work. */
+HCP_API hcp_status hcp_options_read_only(hcp_options *o);
 /* One line without its newline, redacted. Called on the thread of the run; it must not call
  * into the library. */
 typedef void hcp_log_fn(void *user, hcp_log_level level, hcp_str line);
@@ -124,6 +127,15 @@ HCP_API void hcp_call_cancel(hcp_call *c);
 /* Runs one envelope. `c` may be NULL. Blocks. *out is set on HCP_OK only: a result envelope,
  * `ok: false` for whatever was refused or failed. */
 HCP_API hcp_status hcp_exec(hcp_runtime *rt, hcp_call *c, hcp_str envelope, hcp_result **out);
+
+/* Why hcp_exec would end as it would: walks the same steps with the same envelope, provider and
+ * guards, and stops short of every effect: no record, no Binding, no program, no folder. The
+ * result is the explanation as JSON; hcp_result_ok, _step, _exit and _error are the run's.
+ * `principal`, an id or a principal as JSON, stands in for what a provider would say; only the
+ * root folder's owner may give it (HCP_EDENIED). NULL: the provider is asked. `err` may be
+ * NULL. */
+HCP_API hcp_status hcp_explain(hcp_runtime *rt, hcp_call *c, hcp_str envelope,
+			       const char *principal, hcp_result **out, hcp_error *err);
 
 HCP_API hcp_str
 hcp_result_json(const hcp_result *r); /* the envelope; borrowed until hcp_result_free */

@@ -133,7 +133,8 @@ static int read_mint(const struct manifest *m, const struct yaml_node *node,
 	if (!str_starts(conf->hook, "policies:") && (!f || !f->text))
 		return conf_fail(&m->ctx, yaml_get(node, "hook"), err,
 				 "the pack has no file \"%s\"", conf->hook);
-	*mint = (struct pack_mint){conf->hook, conf->ttl_ms, conf->env, conf->deliver == 2};
+	*mint = (struct pack_mint){conf->hook, conf->ttl_ms, conf->env, conf->deliver == 2,
+				   node->line};
 	m->pack->mint = mint;
 	return 0;
 }

@@ -66,6 +66,7 @@ struct pack_mint {
 	int64_t ttl_ms;
 	struct conf_strings env;
 	bool deliver_file;
+	int line; /* of pack.yaml */
 };
 
 /* One object of the folder: a regular file, a symbolic link (its text counts as content) or a

@@ -20,6 +20,13 @@ const struct policy_principal *policy_find_principal(const struct policy *p, con
 				  : NULL;
 }
 
+const struct policy_place *policy_principal_place(const struct policy *p, const char *id)
+{
+	const struct policy_principal *known = policy_find_principal(p, id);
+
+	return known ? &known->at : NULL;
+}
+
 static bool lists(const struct conf_strings *list, const char *text)
 {
 	for (size_t i = 0; i < list->count; i++)

@@ -6,12 +6,6 @@
 
 #include "policy/policy.h"
 
-/* Where something was written, and as the how-manieth of all. */
-struct policy_place {
-	const char *file;
-	int line, column;
-	size_t nth;
-};
 struct policy_principal {
 	const char *id;
 	struct conf_strings tenants, projects, roles;

@@ -48,13 +48,21 @@ static bool holds_here(const struct policy_grant *g, const struct principal *who
 	return !g->tenants.given || lists(&g->tenants, who->tenant);
 }
 
-static bool has_role(const struct policy *p, const struct principal *who, const char *role)
+static bool has_role(const struct policy *p, const struct principal *who, const char *role,
+		     struct policy_reason *why)
 {
-	if (lists(&who->roles, role))
+	const struct policy_principal *known;
+
+	why->role = role;
+	if (lists(&who->roles, role)) {
+		known = policy_find_principal(p, who->id);
+		why->gives_role = known && lists(&known->roles, role) ? &known->at : NULL;
 		return true;
+	}
 	for (size_t i = 0; i < p->grant_count; i++) {
 		const struct policy_grant *g = &p->grants[i];
 
+		why->gives_role = &g->at;
 		if (lists(&g->roles, role) && holds_here(g, who) && g->principal &&
 		    principal_matches(g->principal, who->id))
 			return true;
@@ -62,21 +70,28 @@ static bool has_role(const struct policy *p, const struct principal *who, const 
 	return false;
 }
 
-static bool is_granted(const struct policy *p, const struct principal *who,
-		       const char *capability)
+bool policy_grants(const struct policy *p, const struct principal *who, const char *capability,
+		   struct policy_reason *why)
 {
+	struct policy_reason none;
+
+	why = why ? why : &none;
 	for (size_t i = 0; i < p->grant_count; i++) {
 		const struct policy_grant *g = &p->grants[i];
 
+		*why = (struct policy_reason){.gives = &g->at};
 		if (gives(&g->capabilities, capability) && holds_here(g, who) &&
 		    (g->principal ? principal_matches(g->principal, who->id)
-				  : has_role(p, who, g->role)))
+				  : has_role(p, who, g->role, why)))
 			return true;
 	}
-	for (size_t i = 0; i < p->role_count; i++)
+	for (size_t i = 0; i < p->role_count; i++) {
+		*why = (struct policy_reason){.gives = &p->roles[i].at};
 		if (gives(&p->roles[i].capabilities, capability) &&
-		    has_role(p, who, p->roles[i].name))
+		    has_role(p, who, p->roles[i].name, why))
 			return true;
+	}
+	*why = (struct policy_reason){0};
 	return false;
 }
 
@@ -85,7 +100,7 @@ static int permit_all(const struct policy *p, const struct principal *who,
 		      const struct conf_strings *capabilities, struct hcp_err *err)
 {
 	for (size_t i = 0; i < capabilities->count; i++)
-		if (!is_granted(p, who, capabilities->items[i]))
+		if (!policy_grants(p, who, capabilities->items[i], NULL))
 			return hcp_fail(err, HCP_E_DENIED, "denied: missing %s for %s.%s",
 					capabilities->items[i], pack->id, cmd->key);
 	return 0;

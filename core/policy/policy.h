@@ -77,6 +77,12 @@ struct policy_auth {
 	const char *file;
 	int line;
 };
+/* Where something was written, and as the how-manieth of all. */
+struct policy_place {
+	const char *file;
+	int line, column;
+	size_t nth;
+};
 struct policy; /* opaque; owned by a configuration snapshot */
 
 /* Reads policies/ *.yaml of the root. No folder or no file: an empty policy, which denies
@@ -122,6 +128,18 @@ int policy_identity(const struct policy *p, struct principal *who, const char *a
 int policy_permit(const struct policy *p, const struct principal *who, const struct pack *pack,
 		  const struct pack_command *cmd, const struct policy_overlay *overlay,
 		  struct hcp_err *err) HCP_MUST_CHECK;
+/* Why a capability is granted: what gives it, the role it comes through (NULL: none) and what
+ * gave that role to the principal (NULL: its provider). */
+struct policy_reason {
+	const struct policy_place *gives, *gives_role;
+	const char *role;
+};
+/* The predicate of policy_permit. `who` is resolved. *why is the first that is found; NULL: not
+ * asked. */
+bool policy_grants(const struct policy *p, const struct principal *who, const char *capability,
+		   struct policy_reason *why);
+/* The `principals:` entry of an id; NULL: the operator knows nothing of it. */
+const struct policy_place *policy_principal_place(const struct policy *p, const char *id);
 /* Called when a pack meets its block: digest pin, overlays naming verbs the pack lacks,
  * bootstrap. Error text is what follows "unknown pack <id>: " (digest, bootstrap) or "config: "
  * (HCP_E_CONFIG, with place). */

@@ -300,6 +300,13 @@ int root_open(struct root *root, struct settings *set, const struct root_request
 	return root_open_with(root, set, req, ROOT_SYSTEM, err);
 }
 
+bool root_is_ours(const struct root *root)
+{
+	struct stat st;
+
+	return root->fd >= 0 && fstat(root->fd, &st) == 0 && st.st_uid == geteuid();
+}
+
 void root_close(struct root *root)
 {
 	fd_close(&root->fd);

@@ -82,6 +82,8 @@ int root_open_file(const struct root *root, const char *rel, bool fallback, int 
 /* The same, read; *out is malloc'ed with a NUL behind. */
 int root_read(const struct root *root, const char *rel, bool fallback, size_t limit, char **out,
 	      size_t *len, struct hcp_err *err) HCP_MUST_CHECK;
+/* The effective user owns the root folder: what only the operator may do is his. */
+bool root_is_ours(const struct root *root);
 /* What an absolute path will mean once it exists: links of the part that does are resolved. */
 int root_resolve(struct arena *a, const char *path, const char **out,
 		 struct hcp_err *err) HCP_MUST_CHECK;

@@ -3,6 +3,7 @@
 #include "runtime/runtime.h"
 
 #include "base/fd.h"
+#include "exec/explain.h"
 #include "exec/workspace.h"
 
 #include <stdlib.h>
@@ -106,10 +107,9 @@ static void leave(hcp_runtime *rt, hcp_call *c)
 }
 
 /* What one entry of the library does with a fresh run. */
-typedef void walk_fn(struct run *r, const void *what);
+typedef void walk_fn(struct run *r, void *what);
 
-static hcp_status run(hcp_runtime *rt, hcp_call *c, walk_fn *walk, const void *what,
-		      hcp_result **out)
+static hcp_status run(hcp_runtime *rt, hcp_call *c, walk_fn *walk, void *what, hcp_result **out)
 {
 	struct run *r = malloc(sizeof(*r));
 	struct snapshot *snap = runtime_snapshot(rt);
@@ -125,7 +125,7 @@ static hcp_status run(hcp_runtime *rt, hcp_call *c, walk_fn *walk, const void *w
 	return *out ? HCP_OK : HCP_ENOMEM;
 }
 
-static hcp_status run_as(hcp_runtime *rt, hcp_call *c, walk_fn *walk, const void *what,
+static hcp_status run_as(hcp_runtime *rt, hcp_call *c, walk_fn *walk, void *what,
 			 hcp_result **out)
 {
 	hcp_call own;
@@ -141,7 +141,7 @@ static hcp_status run_as(hcp_runtime *rt, hcp_call *c, walk_fn *walk, const void
 	return status;
 }
 
-static void walk_envelope(struct run *r, const void *what)
+static void walk_envelope(struct run *r, void *what)
 {
 	const hcp_str *envelope = what;
 
@@ -158,12 +158,56 @@ hcp_status hcp_exec(hcp_runtime *rt, hcp_call *c, hcp_str envelope, hcp_result *
 	return run_as(rt, c, walk_envelope, &envelope, out);
 }
 
+struct question {
+	hcp_str envelope;
+	struct explain explain;
+};
+
+static void walk_explain(struct run *r, void *what)
+{
+	struct question *q = what;
+
+	envelope_read(r, q->envelope.data ? q->envelope.data : "", q->envelope.len);
+	exec_explain(r, &q->explain);
+}
+
+/* Who may know about somebody else. A configuration that didn't load tells nobody anything. */
+static bool may_ask_for_others(hcp_runtime *rt)
+{
+	struct snapshot *s = runtime_snapshot(rt);
+	bool may = s->broken.code != HCP_E_NONE || root_is_ours(&s->root);
+
+	snapshot_put(s);
+	return may;
+}
+
+hcp_status hcp_explain(hcp_runtime *rt, hcp_call *c, hcp_str envelope, const char *principal,
+		       hcp_result **out, hcp_error *err)
+{
+	struct question q = {.envelope = envelope, .explain.as = principal};
+	struct hcp_err why = {0};
+	hcp_status status;
+
+	if (out)
+		*out = NULL;
+	if (!rt || !out || (c && c->rt != rt) || (!envelope.data && envelope.len))
+		return HCP_EINVAL;
+	if (principal && !may_ask_for_others(rt)) {
+		hcp_fail(&why, HCP_E_DENIED,
+			 "only the owner of the root folder may ask for another principal");
+		return runtime_error(err, &why);
+	}
+	status = run_as(rt, c, walk_explain, &q, out);
+	explain_free(&q.explain);
+	return status;
+}
+
 struct visit {
 	const char *pack;
 	struct workspace_task task;
 };
 
-static void walk_workspace(struct run *r, const void *what)
+static void walk_workspace(struct run *r, void *what)
 {
 	const struct visit *v = what;
 

@@ -3,7 +3,7 @@
 #include "runtime/runtime.h"
 
 #include "base/json.h"
-#include "exec/exec.h"
+#include "exec/explain.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +16,19 @@ static char *error_of(const struct run *r)
 	return copy ? memcpy(copy, r->error, r->error_len + 1) : NULL;
 }
 
+static int write_json(const struct run *r, struct buf *out)
+{
+	json_t *explained;
+
+	if (!r->explain)
+		return envelope_write(r, out);
+	explained = explain_json(r);
+	if (explained)
+		json_add_value(out, explained);
+	json_decref(explained);
+	return explained && !out->failed ? 0 : -1;
+}
+
 hcp_result *result_of(struct run *r)
 {
 	hcp_result *res = calloc(1, sizeof(*res));
@@ -23,7 +36,7 @@ hcp_result *result_of(struct run *r)
 
 	if (!res)
 		return NULL;
-	if (envelope_write(r, &text) < 0 || (r->error && !(res->error = error_of(r)))) {
+	if (write_json(r, &text) < 0 || (r->error && !(res->error = error_of(r)))) {
 		buf_free(&text);
 		free(res);
 		return NULL;
@@ -34,7 +47,7 @@ hcp_result *result_of(struct run *r)
 	res->step = r->step;
 	res->exit = r->ok ? 0 : r->exit;
 	res->error_len = r->error ? r->error_len : 0;
-	if (r->ok) {
+	if (r->ok && !r->explain) {
 		res->value = r->result.data;
 		res->value_len = r->result.len;
 		r->result = (struct buf){0};

@@ -130,6 +130,14 @@ hcp_status hcp_options_face(hcp_options *o, hcp_face face)
 	return HCP_OK;
 }
 
+hcp_status hcp_options_read_only(hcp_options *o)
+{
+	if (!o)
+		return HCP_EINVAL;
+	o->read_only = true;
+	return HCP_OK;
+}
+
 hcp_status hcp_options_log(hcp_options *o, hcp_log_fn *fn, void *user)
 {
 	if (!o)
@@ -144,6 +152,7 @@ static int copy_options(hcp_options *to, const hcp_options *from)
 	if (!from)
 		return 0;
 	to->face = from->face;
+	to->read_only = from->read_only;
 	to->log = from->log;
 	to->log_user = from->log_user;
 	return runtime_set_text(&to->root, from->root) < 0 ||

@@ -28,6 +28,7 @@ struct snapshot {
 struct hcp_options {
 	char *root, *state;
 	hcp_face face;
+	bool read_only;
 	hcp_log_fn *log;
 	void *log_user;
 };

@@ -27,10 +27,12 @@ static int load(struct snapshot *s, const hcp_options *o)
 	struct root_request q = request_of(o);
 
 	q.data = data;
+	if (root_open(&s->root, &s->set, &q, &s->broken) < 0)
+		return -1;
 	/* the log first: what a broken policy denies is on record, too */
-	if (root_open(&s->root, &s->set, &q, &s->broken) < 0 ||
-	    root_open_state(&s->root, &s->broken) < 0 ||
-	    audit_open(&s->root, &s->set, &s->audit, &s->broken) < 0)
+	if (o->read_only ? root_find_state(&s->root, &s->broken) < 0
+			 : root_open_state(&s->root, &s->broken) < 0 ||
+			       audit_open(&s->root, &s->set, &s->audit, &s->broken) < 0)
 		return -1;
 	return policy_load(&s->root, &s->set, &s->policy, &s->broken);
 }

@@ -7,8 +7,6 @@
 #include "base/str.h"
 
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static int check_names(const char *session, const char *pack_id, struct hcp_err *err)
 {
@@ -19,7 +17,8 @@ static int check_names(const char *session, const char *pack_id, struct hcp_err 
 	return 0;
 }
 
-static bool in_settings(const struct settings *set, const char *session, const char *pack_id)
+const struct settings_session *session_in_settings(const struct settings *set,
+						   const char *session, const char *pack_id)
 {
 	for (size_t i = 0; i < set->session_count; i++) {
 		const struct settings_session *s = &set->sessions[i];
@@ -28,9 +27,9 @@ static bool in_settings(const struct settings *set, const char *session, const c
 			continue;
 		for (size_t k = 0; k < s->packs.count; k++)
 			if (strcmp(s->packs.items[k], pack_id) == 0)
-				return true;
+				return s;
 	}
-	return false;
+	return NULL;
 }
 
 static int read_stored(struct root *root, const char *session, struct arena *a,
@@ -66,7 +65,7 @@ int session_is_active(struct root *root, const struct settings *set, const char 
 	*active = false;
 	if (check_names(name, pack_id, err) < 0)
 		return -1;
-	if (in_settings(set, name, pack_id)) {
+	if (session_in_settings(set, name, pack_id)) {
 		*active = true;
 		return 0;
 	}
@@ -144,13 +143,7 @@ static int change(struct root *root, int dirfd, const char *session, const char 
 
 static int may_change(const struct root *root, const struct settings *set, struct hcp_err *err)
 {
-	struct stat st;
-
-	if (!set->activate_operator)
-		return 0;
-	if (fstat(root->fd, &st) < 0)
-		return hcp_fail_errno(err, "%s", root->path);
-	if (st.st_uid == geteuid())
+	if (!set->activate_operator || root_is_ours(root))
 		return 0;
 	return hcp_fail(err, HCP_E_DENIED,
 			"activation is the operator's: hcp.yaml says activate: operator");
@@ -166,7 +159,7 @@ int session_set(struct root *root, const struct settings *set, const char *name,
 	*changed = false;
 	if (check_names(name, pack_id, err) < 0 || may_change(root, set, err) < 0)
 		return -1;
-	if (in_settings(set, name, pack_id))
+	if (session_in_settings(set, name, pack_id))
 		return on ? 0
 			  : hcp_fail(err, HCP_E_INVALID,
 				     "pack %s is activated by hcp.yaml: take it out there",

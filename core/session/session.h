@@ -17,6 +17,9 @@ struct session_list {
  * state folder that doesn't exist yet is an empty session, no error. */
 int session_is_active(struct root *root, const struct settings *set, const char *name,
 		      const char *pack_id, bool *active, struct hcp_err *err) HCP_MUST_CHECK;
+/* hcp.yaml's list for a session, where it has the pack: then it is active there. NULL: no. */
+const struct settings_session *session_in_settings(const struct settings *set,
+						   const char *session, const char *pack_id);
 /* on: adds, off: removes; *changed tells whether it did. Denied (HCP_E_DENIED) where `activate:
  * operator` and the effective user doesn't own the root; removing what hcp.yaml activates is
  * HCP_E_INVALID. */

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* hcp explain: the library's explanation, as JSON or laid out for people. */
+#include "cli/cli.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct cli_option cli_explain_options[] = {
+    {"--principal", NULL, "ID", "for somebody else: an id, or a principal as JSON",
+     offsetof(struct cli, principal)},
+    {NULL, NULL, NULL, NULL, 0},
+};
+
+static const struct cli_verb *self(void)
+{
+	const struct cli_verb *v = cli_verbs;
+
+	while (v->run != cmd_explain)
+		v++;
+	return v;
+}
+
+static const char *text(const json_t *object, const char *key)
+{
+	const char *s = json_string_value(json_object_get(object, key));
+
+	return s ? s : "";
+}
+
+static void print_reason(const json_t *reason)
+{
+	const json_t *line = json_object_get(reason, "line");
+	const char *file = text(reason, "file");
+
+	printf("               ");
+	if (*file && line)
+		printf("%s:%d: ", file, (int)json_integer_value(line));
+	else if (*file)
+		printf("%s: ", file);
+	puts(text(reason, "text"));
+}
+
+static void print_step(const json_t *step)
+{
+	const char *error = text(step, "error");
+	json_t *reason;
+	size_t i;
+
+	printf("%d %-12s %s%s%s\n", (int)json_integer_value(json_object_get(step, "step")),
+	       text(step, "name"), text(step, "verdict"), *error ? ": " : "", error);
+	json_array_foreach(json_object_get(step, "because"), i, reason) print_reason(reason);
+}
+
+static void print_list(const char *name, const json_t *list)
+{
+	json_t *item;
+	size_t i;
+
+	if (!list)
+		return;
+	printf("%-14s", name);
+	json_array_foreach((json_t *)(uintptr_t)list, i, item)
+	    printf(" %s", json_string_value(item));
+	putchar('\n');
+}
+
+static void print_place(const json_t *place)
+{
+	const char *from = text(place, "from"), *at = text(place, "at");
+
+	printf("               %-6s %s %s", text(place, "kind"),
+	       json_is_true(json_object_get(place, "write")) ? "rw" : "ro", at);
+	if (*from && strcmp(from, at) != 0)
+		printf(" from %s", from);
+	putchar('\n');
+}
+
+static void print_sandbox(const json_t *box)
+{
+	json_t *place;
+	size_t i;
+
+	if (!box)
+		return;
+	printf("sandbox        tier %s, %s in %s\n", text(box, "tier"), text(box, "bin"),
+	       text(box, "cwd"));
+	json_array_foreach(json_object_get(box, "places"), i, place) print_place(place);
+}
+
+static int print_for_people(hcp_str json)
+{
+	json_t *top = json_loadb(json.data, json.len, JSON_ALLOW_NUL, NULL), *step;
+	size_t i;
+
+	if (!top)
+		return cli_fail(CLI_RUNTIME, "out of memory");
+	json_array_foreach(json_object_get(top, "steps"), i, step) print_step(step);
+	print_list("argv", json_object_get(top, "argv"));
+	print_list("environment", json_object_get(top, "env"));
+	print_sandbox(json_object_get(top, "sandbox"));
+	json_decref(top);
+	return 0;
+}
+
+static int explain(struct cli *c, const char *envelope, size_t len, const char *pack,
+		   const char *verb)
+{
+	hcp_error err = {.size = sizeof(err)};
+	hcp_result *res = NULL;
+	hcp_status status =
+	    hcp_explain(c->rt, c->call, (hcp_str){envelope, len}, c->principal, &res, &err);
+	int code;
+
+	if (status != HCP_OK)
+		return cli_status(status, &err);
+	code = cli_for_people(c) ? print_for_people(hcp_result_json(res))
+				 : cli_print_json(c, hcp_result_json(res));
+	if (!hcp_result_ok(res))
+		cli_explain_refusal(c, res, pack, verb);
+	if (code == 0)
+		code = hcp_result_exit(res);
+	hcp_result_free(res);
+	return code;
+}
+
+int cmd_explain(struct cli *c)
+{
+	return cli_with_envelope(c, self(), explain);
+}
