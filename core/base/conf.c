@@ -190,8 +190,9 @@ static int read_duration(const struct conf_ctx *c, const struct yaml_node *node,
 	int64_t ms = node->kind == YAML_STR ? unit_duration_ms(node->text) : -1;
 
 	if (ms <= 0)
-		return conf_fail(c, node, err,
-				 "%s must be a duration like 10s, 500ms, 15m or 1h", label);
+		return conf_fail(
+		    c, node, err,
+		    "%s must be a duration like 10s, 500ms, 15m or 1h, a year at most", label);
 	*out = ms;
 	return 0;
 }

@@ -30,8 +30,8 @@ int hcp_fail(struct hcp_err *err, enum hcp_code code, const char *fmt, ...)
 
 int hcp_fail_errno(struct hcp_err *err, const char *fmt, ...)
 {
-	char what[256];
 	int saved = errno;
+	const char *what = strerrordesc_np(saved);
 	size_t used;
 	va_list ap;
 
@@ -41,10 +41,21 @@ int hcp_fail_errno(struct hcp_err *err, const char *fmt, ...)
 	set(err, saved == ENOMEM ? HCP_E_NOMEM : HCP_E_SYS, fmt, ap);
 	va_end(ap);
 	used = strlen(err->text);
-	/* the GNU strerror_r: it returns the text and touches no shared buffer */
+	/* in English, whatever locale a host has set */
 	snprintf(err->text + used, sizeof(err->text) - used, ": %s",
-		 strerror_r(saved, what, sizeof(what)));
+		 what ? what : "unknown error");
 	return -1;
+}
+
+/* Of a long path the end is what tells. */
+static void name_file(struct hcp_err *err, const char *file)
+{
+	size_t len = strlen(file), room = sizeof(err->file) - sizeof("...");
+
+	if (len < sizeof(err->file))
+		memcpy(err->file, file, len + 1);
+	else
+		snprintf(err->file, sizeof(err->file), "...%s", file + len - room);
 }
 
 int hcp_fail_at(struct hcp_err *err, const char *file, int line, int column, const char *fmt,
@@ -57,7 +68,7 @@ int hcp_fail_at(struct hcp_err *err, const char *file, int line, int column, con
 	va_start(ap, fmt);
 	set(err, HCP_E_CONFIG, fmt, ap);
 	va_end(ap);
-	snprintf(err->file, sizeof(err->file), "%s", file);
+	name_file(err, file);
 	err->line = line;
 	err->column = column;
 	return -1;

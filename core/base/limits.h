@@ -30,6 +30,9 @@
 #define LIMIT_PATTERN_KIB   65536       /* memory of one match, KiB */
 #define LIMIT_PATTERN_MS    1000        /* processor time of all matches of one validation */
 #define LIMIT_FAULTS        32          /* faults of a value that are told one by one */
-#define LIMIT_TREE_DEPTH    64          /* folders beneath each other in a workspace */
+#define LIMIT_DURATION_MS                                                                      \
+	(366LL * 24 * 3600 * 1000) /* its nanoseconds fit beside a clock's                     \
+				    */
+#define LIMIT_TREE_DEPTH 64        /* folders beneath each other in a workspace */
 
 #endif

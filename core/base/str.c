@@ -237,7 +237,9 @@ static void format_unit(int64_t n, const struct unit *units, size_t count, char 
 
 int64_t unit_duration_ms(const char *s)
 {
-	return parse_unit(s, durations, COUNT(durations));
+	int64_t ms = parse_unit(s, durations, COUNT(durations));
+
+	return ms > LIMIT_DURATION_MS ? -1 : ms;
 }
 
 int64_t unit_size(const char *s)

@@ -41,8 +41,8 @@ bool name_is_session(const char *s);
 /* Words of [A-Za-z0-9] joined by single '.', ' ', '-' or '_', at most 128 bytes: verb keys. */
 bool name_is_verb(const char *s);
 
-/* "500ms" "10s" "15m" "1h" -> milliseconds; "64K" "256M" "1G" or plain bytes -> bytes. -1 where
- * it is neither. */
+/* "500ms" "10s" "15m" "1h" -> milliseconds, a year at most; "64K" "256M" "1G" or plain bytes ->
+ * bytes. -1 where it is neither. */
 int64_t unit_duration_ms(const char *s);
 int64_t unit_size(const char *s);
 /* The inverse, shortest exact form: 10000 -> "10s". out holds at least 32 bytes. */

@@ -470,6 +470,11 @@ int yaml_parse(struct arena *a, const char *file, const char *text, size_t len,
 	if (len > LIMIT_YAML)
 		return hcp_fail_at(err, file, 0, 0, "the file is larger than %d bytes",
 				   LIMIT_YAML);
+	/* libyaml passes over it, but counts it as a column: the first key would be indented */
+	if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+		b.text += 3;
+		b.len -= 3;
+	}
 	if (refuse_old_breaks(&b))
 		return -1;
 	b.c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names, units and UTF-8: what is let through and what isn't. */
+/* Names, units, UTF-8 and errors: what is let through and what is told. */
 #include "base/str.h"
 
 #include <setjmp.h>
@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <string.h>
 
 static char a64[65], a65[66];
@@ -79,6 +80,8 @@ static void units_read_and_print(void **state)
 	    {"1k", -1, -1},
 	    {"1s ", -1, -1},
 	    {"9223372036854775807h", -1, -1},
+	    {"8784h", 31622400000, -1},
+	    {"31622400001ms", -1, -1},
 	    {"99999999999999999999", -1, -1},
 	};
 	char out[32];
@@ -152,6 +155,35 @@ static void a_buffer_grows_and_ends_with_nul(void **state)
 	assert_true(b.failed);
 }
 
+static void an_error_keeps_the_end_of_a_long_path(void **state)
+{
+	struct hcp_err err = {0}, whole = {0};
+	char path[300];
+
+	(void)state;
+	memset(path, 'd', sizeof(path));
+	strcpy(path + sizeof(path) - 7, "/x.yml");
+	assert_int_equal(hcp_fail_at(&err, path, 3, 0, "wrong"), -1);
+	assert_int_equal(strlen(err.file), sizeof(err.file) - 1);
+	assert_memory_equal(err.file, "...ddd", 6);
+	assert_string_equal(err.file + sizeof(err.file) - 7, "/x.yml");
+	hcp_fail_at(&whole, path + sizeof(path) - sizeof(whole.file), 3, 0, "wrong");
+	assert_string_equal(whole.file, path + sizeof(path) - sizeof(whole.file));
+}
+
+static void an_error_of_the_system_is_in_english(void **state)
+{
+	struct hcp_err err = {0}, odd = {0};
+
+	(void)state;
+	errno = ENOENT;
+	assert_int_equal(hcp_fail_errno(&err, "%s", "f"), -1);
+	assert_string_equal(err.text, "f: No such file or directory");
+	errno = 100000;
+	hcp_fail_errno(&odd, "f");
+	assert_string_equal(odd.text, "f: unknown error");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -162,6 +194,8 @@ int main(void)
 	    cmocka_unit_test(what_is_no_utf8_is_replaced_byte_by_byte),
 	    cmocka_unit_test(distance_counts_edits),
 	    cmocka_unit_test(a_buffer_grows_and_ends_with_nul),
+	    cmocka_unit_test(an_error_keeps_the_end_of_a_long_path),
+	    cmocka_unit_test(an_error_of_the_system_is_in_english),
 	};
 
 	memset(a64, 'a', 64);

@@ -258,7 +258,7 @@ static void refusals(void **state)
 	    {"\xc3\xa4: 1\na: ! '12'\n", 2, 4, "tags"},
 	    {"\xef\xbb\xbf"
 	     "a: ! 12\n",
-	     1, 5, "tags"},
+	     1, 4, "tags"},
 	    {"a: !\n", 1, 4, "tags"},
 	    {"!x a: 1\n", 1, 1, "tags"},
 	    {"a: !<tag:yaml.org,2002:int> 1\n", 1, 4, "tags"},
