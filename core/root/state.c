@@ -47,6 +47,14 @@ static int fail_open(int dirfd, const char *name, const char *shown, struct hcp_
 	return hcp_fail_errno(err, "%s", shown);
 }
 
+/* 0700 whatever the umask takes away; what is there already stays as it is. */
+static int make_folder(int dirfd, const char *name)
+{
+	if (mkdirat(dirfd, name, 0700) < 0)
+		return errno == EEXIST ? 0 : -1;
+	return fchmodat(dirfd, name, 0700, AT_SYMLINK_NOFOLLOW);
+}
+
 /* Folders above the state folder are made for the user alone, as the XDG base directory
  * specification wants it; those that are there stay as they are. */
 static int make_parents(const char *path, struct hcp_err *err)
@@ -61,7 +69,7 @@ static int make_parents(const char *path, struct hcp_err *err)
 			continue;
 		memcpy(part, path, i);
 		part[i] = '\0';
-		if (mkdir(part, 0700) == 0 || errno == EEXIST)
+		if (make_folder(AT_FDCWD, part) == 0)
 			continue;
 		/* a read-only or foreign folder on the way is fine where the next one exists */
 		if (access(part, F_OK) < 0)
@@ -104,7 +112,7 @@ int root_open_state(struct root *root, struct hcp_err *err)
 		return 0;
 	if (make_parents(root->state, err) < 0)
 		return -1;
-	if (mkdir(root->state, 0700) < 0 && errno != EEXIST)
+	if (make_folder(AT_FDCWD, root->state) < 0)
 		return hcp_fail_errno(err, "%s", root->state);
 	if (open_existing(root, &there, err) < 0)
 		return -1;
@@ -127,7 +135,7 @@ static int open_part(int dirfd, const char *name, const struct part *p, int *out
 	AUTO_FD fd = -1;
 
 	*out = -1;
-	if (p->make && mkdirat(dirfd, name, 0700) < 0 && errno != EEXIST)
+	if (p->make && make_folder(dirfd, name) < 0)
 		return hcp_fail_errno(err, "%s", shown);
 	fd = fd_above_stdio(openat(dirfd, name, OPEN_DIR));
 	if (fd < 0 && !p->make && errno == ENOENT)

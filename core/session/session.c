@@ -11,9 +11,10 @@
 static int check_names(const char *session, const char *pack_id, struct hcp_err *err)
 {
 	if (!name_is_session(session))
-		return hcp_fail(err, HCP_E_INVALID, "not the name of a session");
+		return hcp_fail(err, HCP_E_INVALID, "\"%s\" is not the name of a session",
+				session);
 	if (pack_id && !name_is_id(pack_id))
-		return hcp_fail(err, HCP_E_INVALID, "not a pack id");
+		return hcp_fail(err, HCP_E_INVALID, "\"%s\" is not a pack id", pack_id);
 	return 0;
 }
 

@@ -155,7 +155,12 @@ int session_store_lock(const struct root *root, int dirfd, int *out, struct hcp_
 	*out = -1;
 	if (fd < 0)
 		return hcp_fail_errno(err, "%s/sessions/.lock", root->state);
-	if (check_file(root, ".lock", fd, err) < 0 || wait_for_lock(fd, err) < 0)
+	if (check_file(root, ".lock", fd, err) < 0)
+		return -1;
+	/* whatever the umask took away when it was made */
+	if (fchmod(fd, 0600) < 0)
+		return hcp_fail_errno(err, "%s/sessions/.lock", root->state);
+	if (wait_for_lock(fd, err) < 0)
 		return -1;
 	*out = fd_steal(&fd);
 	return 0;
@@ -171,7 +176,8 @@ static int write_new(int dirfd, const char *file, const struct buf *text, struct
 		return hcp_fail_errno(err, "%s", file);
 	fd = fd_above_stdio(
 	    openat(dirfd, file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-	if (fd < 0)
+	/* whatever the umask takes away */
+	if (fd < 0 || fchmod(fd, 0600) < 0)
 		return hcp_fail_errno(err, "%s", file);
 	if (fd_write_all(fd, text->data, text->len, &why) < 0)
 		return hcp_fail(err, why.code, "%s: %s", file, why.text);

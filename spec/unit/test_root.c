@@ -343,6 +343,29 @@ static void state_is_ours_alone(void **state)
 	state_refused(w, "Not a directory");
 }
 
+static void the_umask_takes_nothing_from_it(void **state)
+{
+	struct world *w = *state;
+	char path[512];
+	struct stat st;
+	mode_t before;
+	int fd = -1;
+
+	world_path(w, "p/q/state", path);
+	w->req.state = path;
+	world_must_open(w);
+	before = umask(0777);
+	assert_int_equal(root_open_state(&w->root, &w->err), 0);
+	assert_int_equal(root_state_dir(&w->root, "a/b", &fd, &w->err), 0);
+	umask(before);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
+	fd_close(&fd);
+	world_path(w, "p/q", path);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
+}
+
 static void folders_of_the_state(void **state)
 {
 	static const char *const bad[] = {"", "/a", "a//b", "a/", "../a", "a/..", "./a"};
@@ -589,6 +612,7 @@ int main(void)
 	    T(settings_are_judged_before_they_are_read),
 	    T(order_of_states),
 	    T(state_is_ours_alone),
+	    T(the_umask_takes_nothing_from_it),
 	    T(folders_of_the_state),
 	    T(looking_makes_no_folder_of_the_state),
 	    T(reading_and_falling_back),

@@ -121,6 +121,25 @@ static void on_and_off(void **state)
 	assert_int_equal(w->root.state_fd >= 0, 1);
 }
 
+static void the_umask_takes_nothing_from_it(void **state)
+{
+	struct world *w = *state;
+	mode_t before = umask(0777);
+	char path[512];
+	struct stat st;
+
+	assert_true(set(w, "default", "a", true));
+	assert_true(set(w, "default", "b", true));
+	umask(before);
+	assert_string_equal(list(w, "default"), "a b");
+	world_path(w, "state/sessions/default.packs", path);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	world_path(w, "state/sessions/.lock", path);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+}
+
 static void names(void **state)
 {
 	static const char *const odd[] = {".", "..", ".lock", "a.packs", "a.new", "-", "a"};
@@ -407,6 +426,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 	    T(on_and_off),
+	    T(the_umask_takes_nothing_from_it),
 	    T(names),
 	    T(settings_activate),
 	    T(only_the_operator),
