@@ -132,7 +132,7 @@ static int find_and_load(const struct root *root, const struct settings *set, st
 	if (rc <= 0)
 		return rc;
 	if (fstatat(p->fd, "pack.yaml", &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? 0 : hcp_fail_errno(err, "%s/pack.yaml", p->shown);
+		return hcp_fail_errno(err, "%s/pack.yaml", p->shown);
 	if (set_path(p, err) < 0 || pack_read(p, err) < 0 || pack_load(p, err) < 0)
 		return -1;
 	return 1;

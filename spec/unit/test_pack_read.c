@@ -43,7 +43,8 @@ static void not_there(void **state)
 	folder_put(&f, "packs/other/pack.yaml", MANIFEST);
 	folder_expect(&f, "demo", "unknown pack demo");
 	folder_put(&f, "packs/demo/README", "no manifest\n");
-	folder_expect(&f, "demo", "unknown pack demo");
+	folder_expect(&f, "demo",
+		      "unknown pack demo: packs/demo/pack.yaml: No such file or directory");
 	folder_expect(&f, "Demo", "unknown pack Demo");
 	/* a folder that can't be looked into is not one that isn't there */
 	folder_put(&f, "packs/file", "x");
@@ -108,7 +109,8 @@ static void several_parents(void **state)
 	assert_null(folder_load(&f, "demo"));
 	assert_non_null(strstr(f.err.text, "unknown pack demo: mine/demo/pack.yaml:1: "));
 	folder_put(&f, "mine/demo/pack.yaml", NULL);
-	folder_expect(&f, "demo", "unknown pack demo");
+	folder_expect(&f, "demo",
+		      "unknown pack demo: mine/demo/pack.yaml: No such file or directory");
 	folder_put(&f, "mine/demo/pack.yaml", MANIFEST);
 	assert_non_null(folder_load(&f, "demo"));
 	assert_string_equal(f.pack->shown, "mine/demo");
@@ -365,7 +367,8 @@ static void listing(void **state)
 	assert_int_equal(out.count, 3);
 	assert_string_equal(out.items[0], "alpha");
 	assert_string_equal(out.items[2], "demo");
-	folder_expect(&f, "zed", "unknown pack zed");
+	folder_expect(&f, "zed",
+		      "unknown pack zed: packs/zed/pack.yaml: No such file or directory");
 	f.dirs[0] = "none";
 	f.dirs[1] = "/nonexistent/packs";
 	folder_expect(&f, "zed", "unknown pack zed");
