@@ -58,6 +58,18 @@ static hcp_runtime *check_runtime(lua_State *L)
 	return *p;
 }
 
+/* C strings end at a NUL: what stands behind one must not be dropped. */
+static const char *check_text(lua_State *L, int index, const char *what)
+{
+	size_t len = 0;
+	const char *s =
+	    lua_type(L, index) == LUA_TSTRING ? lua_tolstring(L, index, &len) : NULL;
+
+	if (!s || strlen(s) != len)
+		luaL_error(L, "%s must be a string without NUL bytes", what);
+	return s;
+}
+
 static const char *opt_field(lua_State *L, int table, const char *name)
 {
 	const char *s = NULL;
@@ -65,10 +77,28 @@ static const char *opt_field(lua_State *L, int table, const char *name)
 	if (lua_istable(L, table)) {
 		lua_getfield(L, table, name);
 		if (!lua_isnil(L, -1))
-			s = luaL_checkstring(L, -1); /* the table keeps it alive */
+			s = check_text(L, -1, name); /* the table keeps it alive */
 		lua_pop(L, 1);
 	}
 	return s;
+}
+
+/* A misspelt option would mean the default root, or another session. `known` ends with NULL. */
+static void check_options(lua_State *L, int table, const char *const *known)
+{
+	size_t i;
+
+	if (lua_isnoneornil(L, table))
+		return;
+	luaL_checktype(L, table, LUA_TTABLE);
+	for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
+		const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+
+		for (i = 0; known[i] && strcmp(known[i], key) != 0; i++)
+			;
+		if (!known[i])
+			luaL_error(L, "unknown option \"%s\"", key);
+	}
 }
 
 static int fail(lua_State *L, hcp_status status, const hcp_error *err)
@@ -88,6 +118,7 @@ static hcp_status set_options(hcp_options *o, const char *root, const char *stat
 /* open{root=, state=} -> runtime | nil, message */
 static int open_runtime(lua_State *L)
 {
+	static const char *const known[] = {"root", "state", NULL};
 	const char *root, *state;
 	hcp_error err = {.size = sizeof(err)};
 	hcp_runtime *rt = NULL;
@@ -95,8 +126,7 @@ static int open_runtime(lua_State *L)
 	hcp_status status;
 	void **p;
 
-	if (!lua_isnoneornil(L, 1))
-		luaL_checktype(L, 1, LUA_TTABLE);
+	check_options(L, 1, known);
 	root = opt_field(L, 1, "root");
 	state = opt_field(L, 1, "state");
 	p = box(L, RUNTIME);
@@ -114,11 +144,11 @@ static int open_runtime(lua_State *L)
 /* A call with {session=, tenant=, project=}; left on the stack. */
 static hcp_call *make_call(lua_State *L, hcp_runtime *rt, int options)
 {
+	static const char *const known[] = {"session", "tenant", "project", NULL};
 	const char *session, *tenant, *project;
 	void **p;
 
-	if (!lua_isnoneornil(L, options))
-		luaL_checktype(L, options, LUA_TTABLE);
+	check_options(L, options, known);
 	session = opt_field(L, options, "session");
 	tenant = opt_field(L, options, "tenant");
 	project = opt_field(L, options, "project");
@@ -175,7 +205,7 @@ static int exec(lua_State *L)
 static int activate(lua_State *L)
 {
 	hcp_runtime *rt = check_runtime(L);
-	const char *pack = luaL_checkstring(L, 2);
+	const char *pack = check_text(L, 2, "pack");
 	int on = lua_isnoneornil(L, 4) || lua_toboolean(L, 4);
 	hcp_error err = {.size = sizeof(err)};
 	hcp_call *call = make_call(L, rt, 3);
@@ -192,6 +222,8 @@ static void add_type(lua_State *L, const char *name, lua_CFunction gc, const lua
 	luaL_newmetatable(L, name);
 	lua_pushcfunction(L, gc);
 	lua_setfield(L, -2, "__gc");
+	lua_pushcfunction(L, gc);
+	lua_setfield(L, -2, "__close");
 	lua_pushliteral(L, "locked");
 	lua_setfield(L, -2, "__metatable");
 	if (methods) {
