@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,7 +142,7 @@ static int add_file(json_t *args, const char *key, const char *path)
 	size_t len;
 
 	if (fd < 0)
-		return cli_fail(-1, "%s@=%s: can't be opened", key, path);
+		return cli_fail(-1, "%s@=%s: %s", key, path, strerrordesc_np(errno));
 	if (fd_read_all(fd, LIMIT_ENVELOPE, &text, &len, &err) < 0)
 		return cli_fail(-1, "%s@=%s: %s", key, path, err.text);
 	value = json_stringn(text, len);
@@ -150,7 +151,13 @@ static int add_file(json_t *args, const char *key, const char *path)
 	return json_object_set_new(args, key, value);
 }
 
-static int add_word(json_t *args, const json_t *schema, const char *word)
+struct args {
+	const json_t *schema; /* borrowed */
+	json_t *all,
+	    *whole; /* whole: the names that came by := and @=, which no word adds to */
+};
+
+static int add_word(const struct args *a, const char *word)
 {
 	const char *equals = strchr(word, '=');
 	char kind = equals && equals > word ? equals[-1] : '\0';
@@ -166,24 +173,29 @@ static int add_word(json_t *args, const json_t *schema, const char *word)
 	key = strndup(word, len);
 	if (!key)
 		return cli_fail(-1, "out of memory");
-	if (kind && json_object_get(args, key))
+	if (!utf8_valid(key, len))
+		return cli_fail(-1, "an argument's name is not UTF-8");
+	if (json_object_get(kind ? a->all : a->whole, key))
 		return cli_fail(-1, "%s is given twice", key);
+	if (kind && json_object_set_new(a->whole, key, json_true()) < 0)
+		return cli_fail(-1, "out of memory");
 	if (kind == ':')
-		return add_json(args, key, equals + 1);
+		return add_json(a->all, key, equals + 1);
 	if (kind == '@')
-		return add_file(args, key, equals + 1);
-	return add_plain(args, schema, key, equals + 1);
+		return add_file(a->all, key, equals + 1);
+	return add_plain(a->all, a->schema, key, equals + 1);
 }
 
 json_t *cli_args(const json_t *schema, char *const *words, int count)
 {
-	json_t *args = json_object();
+	struct args a = {schema, json_object(), json_object()};
+	int rc = a.all && a.whole ? 0 : cli_fail(-1, "out of memory");
 
-	for (int i = 0; args && i < count; i++) {
-		if (add_word(args, schema, words[i]) < 0) {
-			json_decref(args);
-			return NULL;
-		}
-	}
-	return args;
+	for (int i = 0; rc == 0 && i < count; i++)
+		rc = add_word(&a, words[i]);
+	json_decref(a.whole);
+	if (rc == 0)
+		return a.all;
+	json_decref(a.all);
+	return NULL;
 }

@@ -15,7 +15,7 @@
 
 struct cli {
 	const char *root, *state, *session, *tenant, *project, *deadline, *principal;
-	bool json, raw, verbose, help;
+	bool json, raw, verbose, help, version;
 	const char *checkpoint, *key, *format, *lines; /* audit */
 	bool follow, create;
 	int argc; /* words that are no options, the verb's own name left out */

@@ -33,9 +33,9 @@ static int change(struct cli *c, int on)
 	hcp_error err = {.size = sizeof(err)};
 	hcp_status status;
 
-	if (c->rest < 1 || c->rest < c->argc)
+	if (c->argc < 1)
 		return cli_usage(&cli_verbs[on ? 1 : 2], "name at least one pack");
-	for (int i = 0; i < c->rest; i++) {
+	for (int i = 0; i < c->argc; i++) {
 		status = hcp_activate(c->rt, c->call, c->argv[i], on, NULL, &err);
 		if (status != HCP_OK)
 			return cli_status(status, &err);

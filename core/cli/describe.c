@@ -75,7 +75,8 @@ static void consider(struct guess *g, const char *candidate)
 {
 	unsigned d = str_distance(g->word, candidate);
 
-	if (d < g->least) {
+	/* of a word that has nothing of the candidate nobody meant it */
+	if (d < g->least && d < strlen(candidate)) {
 		g->least = d;
 		g->best = candidate;
 	}
@@ -114,6 +115,23 @@ static void guess_verb(struct cli *c, const char *pack, const char *verb)
 	json_decref(manifest);
 }
 
+/* What a nested command asks for isn't known here, so nothing is promised of it. */
+static void explain_consent(struct cli *c, const hcp_result *res, const char *pack,
+			    const char *verb)
+{
+	json_t *manifest = cli_describe(c, pack);
+	const json_t *command = json_object_get(json_object_get(manifest, "commands"), verb);
+	const json_t *consent = json_object_get(command, "confirm");
+
+	if (hcp_result_step(res) != 6)
+		cli_hint("a command that this one calls asks for consent");
+	else if (json_is_true(consent))
+		cli_hint("this command asks for consent: add confirm=true");
+	else if (consent)
+		cli_hint("the operator wants a person to confirm this: no argument does");
+	json_decref(manifest);
+}
+
 void cli_explain_refusal(struct cli *c, const hcp_result *res, const char *pack,
 			 const char *verb)
 {
@@ -123,10 +141,10 @@ void cli_explain_refusal(struct cli *c, const hcp_result *res, const char *pack,
 		return;
 	if (hcp_result_step(res) == 1 && str_starts(error.data, "unknown pack"))
 		guess_pack(c, pack);
-	else if (hcp_result_step(res) == 2)
+	else if (hcp_result_step(res) == 2 && !strchr(error.data, ':')) /* else it says why */
 		cli_hint("run: hcp activate %s", pack);
 	else if (hcp_result_step(res) == 3 && verb)
 		guess_verb(c, pack, verb);
-	else if (strcmp(error.data, "confirm required") == 0)
-		cli_hint("this command asks for consent: add confirm=true");
+	else if (verb && strcmp(error.data, "confirm required") == 0)
+		explain_consent(c, res, pack, verb);
 }

@@ -24,7 +24,7 @@ static int from_stdin(const struct request *q)
 	struct hcp_err err = {0};
 	size_t len = 0;
 
-	if (c->rest < c->argc)
+	if (c->argc > 1)
 		return cli_usage(q->verb, "- takes the arguments from the envelope");
 	/* one byte over the limit is read: the library says what is wrong with it */
 	if (fd_read_all(STDIN_FILENO, LIMIT_ENVELOPE + 1, &text, &len, &err) < 0 &&
@@ -87,7 +87,7 @@ int cli_with_envelope(struct cli *c, const struct cli_verb *verb, cli_envelope_f
 	int status;
 
 	find_args(c);
-	if (c->rest == 1 && strcmp(c->argv[0], "-") == 0)
+	if (c->rest > 0 && strcmp(c->argv[0], "-") == 0)
 		return from_stdin(&q);
 	if (c->rest < 2)
 		return cli_usage(verb, "a pack and a verb are needed");

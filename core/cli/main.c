@@ -48,6 +48,7 @@ static const struct cli_option options[] = {
     {"--raw", NULL, NULL, "print the result alone (exec)", OPT(raw)},
     {"--verbose", "-v", NULL, "run id and log lines on stderr (also -v)", OPT(verbose)},
     {"--help", "-h", NULL, "this text (also -h)", OPT(help)},
+    {"--version", "-V", NULL, "the version (also -V)", OPT(version)},
     {NULL, NULL, NULL, NULL, 0},
 };
 
@@ -101,11 +102,14 @@ static void print_help(const struct cli_verb *verb)
 		puts("\noptions:");
 	}
 	print_options(options);
-	puts("  --version          the version\n\nexit status: 0 ok; the program's own code or "
-	     "128+signal when a "
-	     "wrapped program fails;\n1 another failure; 124 time-out; 125 hcp failed; 126 "
-	     "denied; 127 no "
-	     "such bin; 2 usage");
+	puts("\nexit status: 0 ok; the program's own code or 128+signal when a wrapped program "
+	     "fails;\n1 another failure; 124 time-out; 125 hcp failed; 126 denied; 127 no such "
+	     "bin; 2 usage");
+}
+
+static void print_version(void)
+{
+	printf("hcp %d.%d.%d\n", HCP_VERSION_MAJOR, HCP_VERSION_MINOR, HCP_VERSION_PATCH);
 }
 
 static const struct cli_option *find_option(const struct cli_option *o, const char *word,
@@ -191,13 +195,17 @@ static void on_signal(int number)
 /* A run is cancelled, not abandoned: its tree dies, its end record is written. */
 static void catch_signals(struct cli *c)
 {
-	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, hup;
 
 	signalled_call = c->call;
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
-	sigaction(SIGHUP, &sa, NULL);
+	/* nohup(1) is there to outlive the terminal */
+	if (sigaction(SIGHUP, NULL, &hup) == 0 && hup.sa_handler != SIG_IGN)
+		sigaction(SIGHUP, &sa, NULL);
+	/* a write that fails is told, not died of */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 }
 
 static void log_line(void *user, hcp_log_level level, hcp_str line)
@@ -239,11 +247,13 @@ static int open_call(struct cli *c)
 	const char *session = c->session ? c->session : getenv("HCP_SESSION");
 	int64_t ms = c->deadline ? unit_duration_ms(c->deadline) : 0;
 
-	if (ms < 0)
-		return cli_fail(CLI_USAGE, "--deadline must be a duration like 10s or 500ms");
+	if (c->deadline && ms <= 0)
+		return cli_fail(
+		    CLI_USAGE,
+		    "--deadline must be a duration like 10s or 500ms, a year at most");
 	c->call = hcp_call_new(c->rt);
 	if (!c->call)
-		return cli_fail(CLI_RUNTIME, "out of memory");
+		return cli_fail(CLI_RUNTIME, "out of memory or descriptors");
 	if (session && (c->session || *session) && hcp_call_session(c->call, session) != HCP_OK)
 		return cli_fail(CLI_USAGE,
 				"a session is named by 1 to 64 of A-Z a-z 0-9 _ . -");
@@ -290,33 +300,36 @@ static int run_verb(struct cli *c, const struct cli_verb *verb)
 	return caught && status != 0 ? 128 + caught : status;
 }
 
+/* What printf left behind: text that didn't arrive is no success. */
+static int flush(int status)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	cli_fail(status, "stdout: write: %s", strerrordesc_np(errno));
+	return status ? status : CLI_RUNTIME;
+}
+
 int main(int argc, char **argv)
 {
 	const struct cli_verb *verb = NULL;
 	struct cli c = {0};
 	char **words;
-	int status;
+	int status = 0, parsed = parse(&c, argc, argv, &verb);
 
-	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-		printf("hcp %d.%d.%d\n", HCP_VERSION_MAJOR, HCP_VERSION_MINOR,
-		       HCP_VERSION_PATCH);
-		return 0;
-	}
-	if (parse(&c, argc, argv, &verb) < 0) {
-		free(c.argv);
-		return cli_usage(NULL, NULL);
-	}
 	words = c.argv;
-	if (c.help) {
+	if (parsed < 0)
+		status = cli_usage(verb, NULL);
+	else if (c.help)
 		print_help(verb);
-		status = 0;
-	} else if (c.rest == 0) {
+	else if (c.version)
+		print_version();
+	else if (c.rest == 0)
 		status = cli_usage(NULL, "a verb is needed");
-	} else if (!verb) {
+	else if (!verb)
 		status = unknown_verb(c.argv[0]);
-	} else {
+	else
 		status = run_verb(&c, verb);
-	}
+	status = flush(status);
 	hcp_call_free(c.call);
 	hcp_close(c.rt);
 	free(words);

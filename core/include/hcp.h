@@ -208,8 +208,8 @@ HCP_API hcp_status hcp_audit_key(hcp_runtime *rt, int create, hcp_result **out, 
 /* ---- what there is ---- */
 
 /* JSON for people and programs. pack NULL: {"packs": [{pack_id, active, ...}]} of the call's
- * session. Else that pack's manifest: version, summary, commands with their argument schemas.
- * The caller frees. */
+ * session. Else that pack's manifest: version, summary, commands with their argument schemas
+ * and `confirm`, true or "person", where pack or operator want consent. The caller frees. */
 HCP_API hcp_status hcp_describe(hcp_runtime *rt, hcp_call *c, const char *pack,
 				hcp_result **out, hcp_error *err);
 /* Activates (on != 0) or deactivates a pack on the call's session. *changed may be NULL. */

@@ -63,6 +63,25 @@ static json_t *describe_all(struct snapshot *s, const char *session, struct hcp_
 	return top;
 }
 
+/* The consent that the operator's overlays ask for beyond the pack's own. */
+static int add_consent(json_t *pack, const struct policy_pack *granted, struct hcp_err *err)
+{
+	const struct policy_overlay *overlay;
+	json_t *command, *consent;
+	const char *key;
+
+	json_object_foreach(json_object_get(pack, "commands"), key, command)
+	{
+		overlay = granted ? policy_overlay(granted, key) : NULL;
+		if (!overlay || !(overlay->confirm || overlay->confirm_person))
+			continue;
+		consent = overlay->confirm_person ? json_string("person") : json_true();
+		if (json_object_set_new(command, "confirm", consent) < 0)
+			return hcp_fail_nomem(err);
+	}
+	return 0;
+}
+
 static json_t *describe_one(struct snapshot *s, const char *id, struct hcp_err *err)
 {
 	struct pack *p = NULL;
@@ -72,6 +91,10 @@ static json_t *describe_one(struct snapshot *s, const char *id, struct hcp_err *
 		return NULL;
 	j = pack_describe(p, err);
 	pack_close(p);
+	if (j && add_consent(j, policy_pack(s->policy, id), err) < 0) {
+		json_decref(j);
+		j = NULL;
+	}
 	return j;
 }
 

@@ -154,6 +154,11 @@ describe("a configuration with a mistake", function()
         appended('x: "\\0"', "a string can't hold a NUL character", 4)
       end)
 
+      it("byte order mark: is no mistake", function()
+        w:put(file.path, "\xef\xbb\xbf" .. file.text)
+        runs()
+      end)
+
       it("nothing in it: says so", function()
         w:put(file.path, "# nothing\n")
         refused(file.shown ":1: the file is empty (column 1)", file.exit)
@@ -245,9 +250,9 @@ describe("a configuration with a mistake", function()
       refused("denied: missing demo.write for demo.mark", 126)
     end)
 
-    it("the manifest: there is no such pack", function()
+    it("the manifest: there is no such pack, and its folder is named", function()
       gone "packs/demo/pack.yaml"
-      refused("unknown pack demo", 126)
+      refused("unknown pack demo: packs/demo/pack.yaml: No such file or directory", 126)
     end)
 
     it("the pack's policy: no command has an entry", function()

@@ -191,6 +191,16 @@ describe("the end of a run", function()
       end)
     end
 
+    it("doesn't come with SIGHUP where that was ignored, as under nohup", function()
+      local job = live.start(w, text("until [ -e go ]; do sleep 0.01; done; echo done", "kept"), "ignore")
+      live.wait_for(function() return live.find(mark)[1] end)
+      job:kill("HUP")
+      world.write(w.state .. "/workspaces/default/-/life/go", "")
+      local status, out = job:wait()
+      assert.same({ 0, "done\n" }, { status, cjson.decode(out).result })
+      nothing_left()
+    end)
+
     it("comes with SIGKILL to hcp: the tree dies, the begin stays alone, and the next run works", function()
       local before
       w:send(text("echo x")) -- the log and its folder are there

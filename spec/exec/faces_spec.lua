@@ -89,6 +89,10 @@ describe("the faces", function()
       {}, { "exec" }, { "exec", "demo" }, { "exec", "demo", "plain", "--", "n" }, { "exec", "demo", "plain", "--", "n:={" },
       { "exec", "demo", "plain", "--", "text@=/nothere" }, { "nothing" }, { "exec", "--wrong", "demo", "plain" },
       { "packs", "x" }, { "activate" }, { "--session", "a/b", "packs" }, { "--deadline", "soon", "packs" }, { "exec", "--root" },
+      { "exec", "-", "demo" }, { "exec", "-", "--", "n=1" }, { "exec", "demo", "plain", "--", "n:=1", "n=2" },
+      { "exec", "demo", "plain", "--", "n=1", "n:=2" }, { "exec", "demo", "plain", "--", "n@=/dev/null", "n=2" },
+      { "exec", "demo", "plain", "--", "\255=1" }, { "exec", "demo", "plain", "--", "n=\255" }, { "--deadline", "0s", "packs" },
+      { "--deadline", "8785h", "packs" },
     } do
       local status, out, err = w:cli(words)
       assert.equal(2, status, table.concat(words, " "))
@@ -104,9 +108,16 @@ describe("the faces", function()
     for _, verb in ipairs { "exec", "activate", "deactivate", "session", "packs", "workspace" } do
       assert.matches("\n  " .. verb .. " ", out)
     end
-    status, out = world.sh(quote(world.hcp) .. " --version")
-    assert.equal(0, status)
-    assert.equal("hcp " .. hcp.version .. "\n", out)
+    for _, words in ipairs { "--version", "-V", "--json --version", "exec --version", "exec demo plain -V" } do
+      status, out, err = world.sh(quote(world.hcp) .. " " .. words)
+      assert.equal(0, status, err)
+      assert.equal("hcp " .. hcp.version .. "\n", out)
+    end
+    for _, words in ipairs { "exec -h", "exec --help", "--json -h exec", "exec demo plain --help" } do
+      status, out, err = world.sh(quote(world.hcp) .. " " .. words)
+      assert.equal(0, status, err)
+      assert.matches("^usage: hcp exec <pack_id>", out)
+    end
     for _, case in ipairs {
       { { "exec", "demmo", "plain" }, "hint: did you mean: demo" },
       { { "exec", "demo", "plian" }, "hint: did you mean: plain" },
@@ -118,6 +129,63 @@ describe("the faces", function()
       assert.is_true(err:find(case[2], 1, true) ~= nil, err)
       if status == 126 then assert.equal(1, select(2, out:gsub("\n", ""))) end
     end
+  end)
+
+  it("advise what can help, and nothing else", function()
+    local v = demo.world()
+    local function advice(...)
+      local _, _, err = v:cli { "exec", ... }
+      return err
+    end
+    local person = "hint: the operator wants a person to confirm this: no argument does\n"
+    local add = "hint: this command asks for consent: add confirm=true\n"
+    v:put("packs/demo/verbs/lua.lua", "return function(_, ctx) return ctx.exec('mark', {}) end\n")
+    v:policy(demo.grants .. "    commands: { argv: { confirm: person }, mark: { guard: any }, plain: { confirm: true } }\n")
+    v:put("policies/guards/any.lua", "return function() return true end\n")
+    assert.equal(person, advice("demo", "argv"))
+    assert.equal(person, advice("demo", "argv", "confirm=true"))
+    assert.equal(add, advice("demo", "mark"))
+    assert.equal(add, advice("demo", "plain"))
+    assert.equal("hint: a command that this one calls asks for consent\n", advice("demo", "lua"))
+    assert.equal("", advice("x", "plain"))
+    assert.equal("", advice("", "plain"))
+    assert.equal("", advice("demo", "x"))
+    assert.equal("hint: did you mean: demo\n", advice("demoo", "plain"))
+    assert(os.execute("chmod 644 " .. quote(v.state .. "/sessions/default.packs")))
+    assert.equal("", advice("demo", "plain"))
+    v:close()
+  end)
+
+  it("tell when their output can't be written, and end with 125", function()
+    for to, why in pairs { [">/dev/full"] = "No space left on device", [">&-"] = "Bad file descriptor" } do
+      for _, words in ipairs { "--help", "--version", "packs", "session", "exec demo plain n=1" } do
+        local line = ("%s --root %s --state %s %s %s"):format(quote(world.hcp), quote(w.root), quote(w.state), words, to)
+        assert.same({ 125, "", "hcp: stdout: write: " .. why .. "\n" }, { world.sh(line) }, words)
+      end
+    end
+    assert.same({ 125, "", "" }, { w:cli({ "exec", "demo", "plain", "n=1" }, { before = "ulimit -f 0;" }) })
+  end)
+
+  it("refuse options of the library that aren't known, and NUL bytes in what names something", function()
+    for message, call in pairs {
+      ['unknown option "rot"'] = function() hcp.open { rot = w.root } end,
+      ['unknown option "sesion"'] = function() rt:exec(envelope("plain", "{}"), { sesion = "x" }) end,
+      ['unknown option ""'] = function() rt:exec(envelope("plain", "{}"), { "x" }) end,
+      ["root must be a string without NUL bytes"] = function() hcp.open { root = w.root .. "\0x" } end,
+      ["session must be a string without NUL bytes"] = function() rt:exec("{}", { session = "default\0x" }) end,
+      ["tenant must be a string without NUL bytes"] = function() rt:exec("{}", { tenant = 7 }) end,
+      ["pack must be a string without NUL bytes"] = function() rt:activate("demo\0x") end,
+    } do
+      local ok, err = pcall(call)
+      assert.is_false(ok)
+      assert.equal(message, (err:gsub("^[^ ]*:%d+: ", "")))
+    end
+    local closed
+    do
+      local short <close> = assert(hcp.open { root = w.root, state = w.state })
+      closed = short
+    end
+    assert.has_error(function() closed:exec("{}") end)
   end)
 
   it("print the result alone with --raw, and nothing of a failure", function()

@@ -1,6 +1,6 @@
 -- Processes seen from outside: hcp in the background, and who is alive whose argv holds a marker.
 --   local mark = live.marker()
---   local job = live.start(w, envelope)      hcp exec - in the background
+--   local job = live.start(w, envelope)      hcp exec - in the background; a third word "ignore": under nohup
 --   live.wait_for(function() return live.find(mark)[1] end)
 --   job:kill("TERM"); status, out, err = job:wait()
 local world = require "world"
@@ -38,12 +38,12 @@ function live.wait_for(condition)
   error("what was waited for did not happen", 2)
 end
 
-function live.start(w, envelope)
+function live.start(w, envelope, hangup)
   local self = setmetatable({ dir = w.dir .. "/job" .. live.marker() }, live)
   world.write(self.dir .. "/in", envelope)
-  assert(os.execute(("cd %s && { %s --root %s --state %s exec - <in >out 2>err & echo $! >pid.new; mv pid.new pid; " ..
-    "wait $!; echo $? >status.new; mv status.new status; } >/dev/null 2>&1 &"):format(quote(self.dir), quote(world.hcp),
-    quote(w.root), quote(w.state))))
+  assert(os.execute(("cd %s && { env --%s-signal=HUP %s --root %s --state %s exec - <in >out 2>err & echo $! >pid.new; mv pid.new pid; " ..
+    "wait $!; echo $? >status.new; mv status.new status; } >/dev/null 2>&1 &"):format(quote(self.dir),
+    hangup or "default", quote(world.hcp), quote(w.root), quote(w.state))))
   self.pid = live.wait_for(function() return world.read(self.dir .. "/pid") end):match("%d+")
   return self
 end
