@@ -13,13 +13,30 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Through references until one says a type itself; the pack's loading refused endless ones. */
 static const json_t *resolve(const json_t *top, const json_t *schema)
 {
-	const char *ref = json_string_value(json_object_get(schema, "$ref"));
+	const char *ref;
 
-	if (ref && strncmp(ref, "#/$defs/", 8) == 0)
-		return json_object_get(json_object_get(top, "$defs"), ref + 8);
+	while (!json_object_get(schema, "type") &&
+	       (ref = json_string_value(json_object_get(schema, "$ref"))) &&
+	       strncmp(ref, "#/$defs/", 8) == 0)
+		schema = json_object_get(json_object_get(top, "$defs"), ref + 8);
 	return schema;
+}
+
+/* NULL where nothing describes it. The reserved keys are hcp's, whatever else a schema takes.
+ */
+static const json_t *schema_of(const json_t *top, const char *key)
+{
+	const json_t *own = json_object_get(json_object_get(top, "properties"), key);
+	const json_t *others = json_object_get(top, "additionalProperties");
+
+	if (own)
+		return resolve(top, own);
+	if (!strcmp(key, "confirm") || !strcmp(key, "apply") || !strcmp(key, "mode"))
+		return NULL;
+	return json_is_object(others) ? resolve(top, others) : NULL;
 }
 
 static bool allows(const json_t *schema, const char *type)
@@ -83,6 +100,22 @@ static json_t *untyped(const char *text)
 	return v ? v : json_string(text);
 }
 
+/* Without a type the values that are allowed tell: as text, where it is one of them. */
+static bool is_listed(const json_t *schema, const char *text)
+{
+	const json_t *v = json_object_get(schema, "const");
+	size_t i;
+
+	if (json_is_string(v) && strcmp(json_string_value(v), text) == 0)
+		return true;
+	json_array_foreach(json_object_get(schema, "enum"), i, v)
+	{
+		if (json_is_string(v) && strcmp(json_string_value(v), text) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Text that the type can't hold stays a string: the schema then says what is wrong with it. */
 static json_t *typed(const json_t *schema, const char *text)
 {
@@ -90,7 +123,7 @@ static json_t *typed(const json_t *schema, const char *text)
 	json_t *v = NULL;
 
 	if (!json_object_get(schema, "type"))
-		return untyped(text);
+		return is_listed(schema, text) ? json_string(text) : untyped(text);
 	if (allows(schema, "boolean") &&
 	    (strcmp(text, "true") == 0 || strcmp(text, "false") == 0))
 		v = word_value(text);
@@ -103,8 +136,7 @@ static json_t *typed(const json_t *schema, const char *text)
 
 static int add_plain(json_t *args, const json_t *top, const char *key, const char *text)
 {
-	const json_t *props = json_object_get(top, "properties");
-	const json_t *schema = resolve(top, json_object_get(props, key));
+	const json_t *schema = schema_of(top, key);
 	bool list = schema && allows(schema, "array");
 	json_t *old = json_object_get(args, key), *value;
 

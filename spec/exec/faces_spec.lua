@@ -84,6 +84,26 @@ describe("the faces", function()
       cjson.decode((select(2, w:cli { "exec", "demo", "plain", "--", "n=1", "text=10" }))).result)
   end)
 
+  it("type words by references, by values that are listed, and by what other properties are", function()
+    local v = demo.world()
+    v:put("packs/demo/pack.yaml", demo.manifest:gsub("commands:", [[
+$defs: { text: { type: string }, word: { $ref: "#/$defs/text" }, short: { $ref: "#/$defs/word", maxLength: 4 } }
+commands:]]):gsub("    script: verbs/lua.lua\n", [[%0    args:
+      properties:
+        deep: { $ref: "#/$defs/short" }
+        deeps: { type: array, items: { $ref: "#/$defs/short" } }
+        listed: { enum: ["1", 2, "true"] }
+        only: { const: "null" }
+      additionalProperties: { type: string }
+]]))
+    local _, out = v:cli { "exec", "demo", "lua", "deep=10", "deeps=1", "deeps=x", "listed=1", "only=null", "more=7",
+      "confirm=true" }
+    assert.equal('{"deep":"10","deeps":["1","x"],"listed":"1","only":"null","more":"7"}', out:match('"args":(.*),"verb"'))
+    _, out = v:cli { "exec", "demo", "lua", "listed=2" }
+    assert.equal('{"listed":2}', out:match('"args":(.*),"verb"'))
+    v:close()
+  end)
+
   it("say what was wrong with the words, and put nothing on stdout", function()
     for _, words in ipairs {
       {}, { "exec" }, { "exec", "demo" }, { "exec", "demo", "plain", "--", "n" }, { "exec", "demo", "plain", "--", "n:={" },
