@@ -46,6 +46,12 @@ static const struct {
 	      {"fsmount", 432},        {"fspick", 433},
 	      {"mount_setattr", 442},  {"open_tree_attr", 467}};
 
+/* Objects of an ipc namespace, where the program shares the host's: named by numbers, they are
+ * nothing that Landlock knows. As on a kernel that is built without them. */
+static const char *const ipc[] = {"shmget", "shmat",      "shmctl",   "semget", "semctl",
+				  "semop",  "semtimedop", "msgget",   "msgctl", "msgsnd",
+				  "msgrcv", "mq_open",    "mq_unlink"};
+
 #define COUNT(a)      (sizeof(a) / sizeof((a)[0]))
 #define NEW_TIME      0x80
 #define TIOCSTI_NR    0x5412
@@ -117,6 +123,12 @@ static void deny_namespaces(struct maker *m)
 	}
 	/* in clone's flags the same bit is part of the exit signal */
 	deny_if(m, no, "unshare", under(0, NEW_TIME, NEW_TIME));
+}
+
+static void deny_ipc(struct maker *m)
+{
+	for (size_t i = 0; i < COUNT(ipc); i++)
+		deny(m, SCMP_ACT_ERRNO(ENOSYS), ipc[i], 0, NULL);
 }
 
 /* Typing into, and pasting on, a terminal. The kernel looks at the lower half of the command
@@ -229,6 +241,8 @@ static int make(struct maker *m, const struct sockets *s, int fd)
 	deny_families(m, s);
 	if (s->tcp_only)
 		deny_around_tcp(m);
+	if (!s->unix_domain) /* below tier strong */
+		deny_ipc(m);
 	if (m->rc == 0)
 		m->rc = seccomp_export_bpf(m->ctx, fd);
 	return m->rc;

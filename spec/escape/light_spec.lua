@@ -118,6 +118,36 @@ print(len(socket.socketpair()))
     assert.equal("1\n1\n1\n1\n2", (why:gsub("13\n", "1\n"):gsub("97\n", "1\n")))
   end)
 
+  it("reaches no shared memory, semaphore or queue of the host", function()
+    local calls = [[
+import ctypes, errno, sys
+libc = ctypes.CDLL(None, use_errno=True)
+libc.shmat.restype = ctypes.c_ssize_t
+def call(name, *args):
+    return errno.errorcode[ctypes.get_errno()] if getattr(libc, name)(*args) < 0 else "done"
+]]
+    local ids = {}
+    local _, made, err = world.sh("python3 -", calls .. [[
+print(libc.shmget(0, 4096, 0o1666), libc.semget(0, 1, 0o1666), libc.msgget(0, 0o1666))
+]])
+    assert.equal("", err)
+    for id in made:gmatch("%d+") do ids[#ids + 1] = id end
+    assert.equal(3, #ids)
+    local reach = ([[
+for a in (("shmat", %s, 0, 0), ("semop", %s, b"\0" * 6, 1), ("msgrcv", %s, bytes(64), 8, 0, 0o4000)):
+    print(a[0], call(*a))
+]]):format(table.unpack(ids))
+    local make = [[
+for a in (("shmget", 0, 4096, 0o600), ("semget", 0, 1, 0o600), ("msgget", 0, 0o600), ("mq_open", b"/any", 0o102, 0o600, None)):
+    print(a[0], call(*a))
+]]
+    local _, outside = world.sh("python3 -", calls .. reach)
+    local inside = sh("pack", "python3 - <<'.'\n" .. calls .. reach .. make .. ".\n")
+    world.sh(("ipcrm -m %s -s %s -q %s"):format(table.unpack(ids)))
+    assert.equal("shmat done\nsemop done\nmsgrcv ENOMSG\n", outside)
+    assert.equal("shmat ENOSYS\nsemop ENOSYS\nmsgrcv ENOSYS\nshmget ENOSYS\nsemget ENOSYS\nmsgget ENOSYS\nmq_open ENOSYS", inside)
+  end)
+
   it("sweeps what a killed runtime left", function()
     local slow = cjson.encode { pack_id = "probe", verb_key = "ephemeral", args = { script = "echo up > there; sleep 600" } }
     local script = ([[printf %%s %s | %s --root %s --state %s exec - & pid=$!
