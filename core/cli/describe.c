@@ -147,4 +147,6 @@ void cli_explain_refusal(struct cli *c, const hcp_result *res, const char *pack,
 		guess_verb(c, pack, verb);
 	else if (verb && strcmp(error.data, "confirm required") == 0)
 		explain_consent(c, res, pack, verb);
+	else if (str_starts(error.data, "sandbox: ") && strstr(error.data, " unavailable: "))
+		cli_hint("what this host gives, and how to get more: hcp doctor");
 }

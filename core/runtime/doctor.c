@@ -178,6 +178,15 @@ static void check_lua(struct report *r)
 	    "link Lua 5.4.8 or later: cmake -DHCP_LUA_ROOT=<its prefix>");
 }
 
+static void check_cgroup(struct report *r, const struct settings *set)
+{
+	if (set->cgroup)
+		add_check(r, "cgroup", CHECK_WARNING, set->cgroup,
+			  "this release reads the setting and runs nothing in it: limits hold "
+			  "for each process",
+			  NULL);
+}
+
 static void check_requires(struct report *r, const struct pack *p)
 {
 	struct arena a = {0};
@@ -262,6 +271,7 @@ static json_t *examine(hcp_runtime *rt, struct snapshot *s, bool *well)
 	check_config(&r, s);
 	check_init(&r, rt);
 	check_lua(&r);
+	check_cgroup(&r, &s->set);
 	check_packs(&r, s);
 	best = tiers[0].held ? "strong" : tiers[1].held ? "light" : "none";
 	*well = tiers[0].held && !r.config_broken;

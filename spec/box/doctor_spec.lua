@@ -271,6 +271,20 @@ describe("hcp doctor", function()
     assert.equal(tonumber(patch) < 8 and "warning" or "ok", lua.state)
   end)
 
+  it("says what becomes of a cgroup that the settings name", function()
+    assert.is_nil(check(doctor(as_user, ""), "cgroup"))
+    w:put("hcp.yaml", "hcp: 1\ncgroup: /sys/fs/cgroup/hcp\n")
+    local row_of = check(doctor(as_user, ""), "cgroup", "/sys/fs/cgroup/hcp")
+    assert.same({ "warning", "this release reads the setting and runs nothing in it: limits hold for each process" },
+      { row_of.state, row_of.why })
+  end)
+
+  it("is what a refused run points to", function()
+    run(as_user, "", "activate careful")
+    local _, _, err = run(as_user, without .. "clone:0:0x10000000=EPERM clone3=ENOSYS --", "exec careful mark")
+    assert.equal("hint: what this host gives, and how to get more: hcp doctor\n", err)
+  end)
+
   it("takes no words, and refuses an init that isn't its own", function()
     assert.same({ 2, "", "hcp: doctor takes no words\nusage: hcp doctor\n" }, { run(as_user, "", "doctor all") })
     world.write(hcp .. "/hcp-init", "#!/bin/sh\ntrue\n", "755")
