@@ -75,8 +75,8 @@ static void consider(struct guess *g, const char *candidate)
 {
 	unsigned d = str_distance(g->word, candidate);
 
-	/* of a word that has nothing of the candidate nobody meant it */
-	if (d < g->least && d < strlen(candidate)) {
+	/* a word that shares less than half with the candidate doesn't mean it */
+	if (d < g->least && d * 2 <= strlen(candidate)) {
 		g->least = d;
 		g->best = candidate;
 	}

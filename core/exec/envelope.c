@@ -50,26 +50,22 @@ static int read_ids(struct run *r, const json_t *top)
 
 /* confirm, apply and mode are about the call: they are taken out, and nothing after this sees
  * them. */
-static int take_reserved(struct run *r)
+static void take_reserved(struct run *r)
 {
-	const json_t *mode = json_object_get(r->args, "mode");
+	const json_t *given = json_object_get(r->args, "mode");
+	const char *mode = text_member(r, r->args, "mode");
 
 	r->confirmed = json_is_true(json_object_get(r->args, "confirm")) ||
 		       json_is_true(json_object_get(r->args, "apply"));
-	if (mode && json_is_string(mode) && strcmp(json_string_value(mode), "mock") == 0) {
+	if (mode && strcmp(mode, "mock") == 0) {
 		r->mode = RUN_MODE_MOCK;
-	} else if (mode) {
+	} else if (given) {
 		r->mode = RUN_MODE_BAD;
-		r->mode_given = json_is_string(mode)
-				    ? arena_strdup(&r->arena, json_string_value(mode))
-				    : "not a string";
-		if (!r->mode_given)
-			return run_refuse_text(r, EXIT_RUNTIME, NULL);
+		r->mode_given = mode;
 	}
 	json_object_del(r->args, "confirm");
 	json_object_del(r->args, "apply");
 	json_object_del(r->args, "mode");
-	return 0;
 }
 
 static int read_args(struct run *r, const json_t *top)
@@ -81,7 +77,8 @@ static int read_args(struct run *r, const json_t *top)
 	r->args = args ? json_incref(args) : json_object();
 	if (!r->args)
 		return run_refuse_text(r, EXIT_RUNTIME, NULL);
-	return take_reserved(r);
+	take_reserved(r);
+	return 0;
 }
 
 static int read_text(struct run *r, const char *text, size_t len)

@@ -43,7 +43,7 @@ struct run {
 	json_t *args;                   /* an object without the reserved keys; owned */
 	bool confirmed; /* JSON true in confirm or apply; a nested run: its parent's */
 	enum run_mode mode;
-	const char *mode_given; /* RUN_MODE_BAD: what stood there */
+	const char *mode_given; /* RUN_MODE_BAD: what stood there; NULL: no text */
 
 	/* step_pack (1) */
 	struct pack *pack;

@@ -22,6 +22,8 @@ static int check_args(struct run *r)
 	AUTO_BUF faults = {0};
 	int n;
 
+	if (r->mode == RUN_MODE_BAD && !r->mode_given)
+		return run_refuse(r, EXIT_DENIED, "invalid args: mode: must be text");
 	if (r->mode == RUN_MODE_BAD)
 		return run_refuse(r, EXIT_DENIED,
 				  "invalid args: mode: only \"mock\" is known, not %s",

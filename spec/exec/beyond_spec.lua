@@ -148,6 +148,9 @@ describe("beyond section 6", function()
       failed("show", bad, "confirm required", 126)
       bad.confirm = true
       failed("show", bad, 'invalid args: mode: only "mock" is known, not real', 126)
+      for _, mode in ipairs { "null", "true", "[]", '"mock\\u0000"' } do
+        failed("show", '{"confirm":true,"mode":' .. mode .. "}", "invalid args: mode: must be text", 126)
+      end
       bad.mode = nil
       failed("show", bad, "invalid args: n: must be an integer, not a string", 126)
       bad.n = nil
