@@ -164,7 +164,14 @@ static int add_json(json_t *args, const char *key, const char *text)
 	return json_object_set_new(args, key, value);
 }
 
-static int add_file(json_t *args, const char *key, const char *path)
+struct args {
+	const json_t *schema; /* borrowed */
+	json_t *all;
+	json_t *whole; /* the names that came by := and @=, which no word adds to */
+	bool stdin_read;
+};
+
+static int add_file(struct args *a, const char *key, const char *path)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
 	AUTO_FD fd = is_stdin ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
@@ -173,6 +180,9 @@ static int add_file(json_t *args, const char *key, const char *path)
 	json_t *value;
 	size_t len;
 
+	if (is_stdin && a->stdin_read)
+		return cli_fail(-1, "%s@=-: stdin was read by another argument", key);
+	a->stdin_read |= is_stdin;
 	if (fd < 0)
 		return cli_fail(-1, "%s@=%s: %s", key, path, strerrordesc_np(errno));
 	if (fd_read_all(fd, LIMIT_ENVELOPE, &text, &len, &err) < 0)
@@ -180,16 +190,10 @@ static int add_file(json_t *args, const char *key, const char *path)
 	value = json_stringn(text, len);
 	if (!value)
 		return cli_fail(-1, "%s@=%s: is not UTF-8 text", key, path);
-	return json_object_set_new(args, key, value);
+	return json_object_set_new(a->all, key, value);
 }
 
-struct args {
-	const json_t *schema; /* borrowed */
-	json_t *all,
-	    *whole; /* whole: the names that came by := and @=, which no word adds to */
-};
-
-static int add_word(const struct args *a, const char *word)
+static int add_word(struct args *a, const char *word)
 {
 	const char *equals = strchr(word, '=');
 	char kind = equals && equals > word ? equals[-1] : '\0';
@@ -214,13 +218,13 @@ static int add_word(const struct args *a, const char *word)
 	if (kind == ':')
 		return add_json(a->all, key, equals + 1);
 	if (kind == '@')
-		return add_file(a->all, key, equals + 1);
+		return add_file(a, key, equals + 1);
 	return add_plain(a->all, a->schema, key, equals + 1);
 }
 
 json_t *cli_args(const json_t *schema, char *const *words, int count)
 {
-	struct args a = {schema, json_object(), json_object()};
+	struct args a = {schema, json_object(), json_object(), false};
 	int rc = a.all && a.whole ? 0 : cli_fail(-1, "out of memory");
 
 	for (int i = 0; rc == 0 && i < count; i++)

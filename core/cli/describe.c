@@ -132,6 +132,20 @@ static void explain_consent(struct cli *c, const hcp_result *res, const char *pa
 	json_decref(manifest);
 }
 
+/* With the options that this call had: without them it would be another session's business. */
+static void hint_activate(const struct cli *c, const char *pack)
+{
+	const char *const options[][2] = {
+	    {"--root", c->root}, {"--state", c->state}, {"--session", c->session}};
+	AUTO_BUF given = {0};
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		if (options[i][1])
+			buf_printf(&given, "%s %s ", options[i][0], options[i][1]);
+	if (!given.failed)
+		cli_hint("run: hcp %sactivate %s", given.data ? given.data : "", pack);
+}
+
 void cli_explain_refusal(struct cli *c, const hcp_result *res, const char *pack,
 			 const char *verb)
 {
@@ -142,7 +156,7 @@ void cli_explain_refusal(struct cli *c, const hcp_result *res, const char *pack,
 	if (hcp_result_step(res) == 1 && str_starts(error.data, "unknown pack"))
 		guess_pack(c, pack);
 	else if (hcp_result_step(res) == 2 && !strchr(error.data, ':')) /* else it says why */
-		cli_hint("run: hcp activate %s", pack);
+		hint_activate(c, pack);
 	else if (hcp_result_step(res) == 3 && verb)
 		guess_verb(c, pack, verb);
 	else if (verb && strcmp(error.data, "confirm required") == 0)

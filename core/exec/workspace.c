@@ -50,9 +50,10 @@ static int open_parent(struct visit *v)
 	v->last = slash ? slash + 1 : path;
 	if (slash && !dir)
 		return run_refuse_text(v->r, EXIT_RUNTIME, NULL);
-	if (!*v->last || strcmp(v->last, ".") == 0 || strcmp(v->last, "..") == 0 ||
-	    (slash && !*dir))
+	if (strcmp(v->last, "..") == 0 || (slash && !*dir))
 		return run_refuse(v->r, EXIT_ADAPTER, "sandbox: path escapes workspace");
+	if (!*v->last || strcmp(v->last, ".") == 0)
+		return run_refuse(v->r, EXIT_ADAPTER, "%s: names no file", path);
 	v->parent = open_beneath(v->job.jail_fd, dir ? dir : ".", O_PATH | O_DIRECTORY);
 	return v->parent < 0 ? fail(v, path) : 0;
 }

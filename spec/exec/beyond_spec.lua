@@ -275,7 +275,7 @@ describe("beyond section 6", function()
       w:cli { "deactivate", "far" }
       local _, out, err = w:cli { "exec", "far", "show" }
       assert.equal('{"ok":false,"pack_id":"far","verb_key":"show","error":"pack far not activated"}\n', out)
-      assert.equal("hint: run: hcp activate far\n", err)
+      assert.equal(("hint: run: hcp --root %s --state %s activate far\n"):format(w.root, w.state), err)
     end)
 
     it("prints the result alone where --raw is given", function()

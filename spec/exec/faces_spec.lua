@@ -111,6 +111,7 @@ commands:]]):gsub("    script: verbs/lua.lua\n", [[%0    args:
       { "packs", "x" }, { "activate" }, { "--session", "a/b", "packs" }, { "--deadline", "soon", "packs" }, { "exec", "--root" },
       { "exec", "-", "demo" }, { "exec", "-", "--", "n=1" }, { "exec", "demo", "plain", "--", "n:=1", "n=2" },
       { "exec", "demo", "plain", "--", "n=1", "n:=2" }, { "exec", "demo", "plain", "--", "n@=/dev/null", "n=2" },
+      { "exec", "demo", "lua", "--", "a@=-", "b@=-" },
       { "exec", "demo", "plain", "--", "\255=1" }, { "exec", "demo", "plain", "--", "n=\255" }, { "--deadline", "0s", "packs" },
       { "--deadline", "8785h", "packs" },
     } do
@@ -142,7 +143,8 @@ commands:]]):gsub("    script: verbs/lua.lua\n", [[%0    args:
       { { "exec", "demmo", "plain" }, "hint: did you mean: demo" },
       { { "exec", "demo", "plian" }, "hint: did you mean: plain" },
       { { "exec", "demo", "mark" }, "hint: this command asks for consent: add confirm=true" },
-      { { "--session", "other", "exec", "demo", "plain" }, "hint: run: hcp activate demo" },
+      { { "--session", "other", "exec", "demo", "plain" },
+        ("hint: run: hcp --root %s --state %s --session other activate demo\n"):format(w.root, w.state) },
       { { "exce", "demo", "plain" }, "hint: did you mean: hcp exec" },
     } do
       status, out, err = w:cli(case[1])

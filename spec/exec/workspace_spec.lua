@@ -99,10 +99,14 @@ describe("hcp workspace", function()
       assert.equal("", out, path)
       assert.matches("^hcp: sandbox: path escapes workspace\n", err, path)
     end
-    for _, path in ipairs { "out/new", "up/new", "../new", "/tmp/new", "..", ".", "d/..", "" } do
+    for _, path in ipairs { "out/new", "up/new", "../new", "/tmp/new", "..", "d/.." } do
       local envelope, status = ask({ "put", "box", path }, "x")
       assert.equal(1, status, path)
       assert.equal("sandbox: path escapes workspace", envelope.error, path)
+    end
+    for _, path in ipairs { ".", "", "d/", "d/." } do
+      local envelope, status = ask({ "put", "box", path }, "x")
+      assert.same({ 1, path .. ": names no file" }, { status, envelope.error })
     end
     assert.is_nil(world.read(w.dir .. "/new"))
     for _, path in ipairs { "out/secret", "up/audit", "../box", "/" } do
