@@ -16,13 +16,13 @@ set(HCP_CORE_SOURCES
   pack/describe.c pack/list.c pack/requires.c
   session/store.c session/session.c
   policy/tables.c policy/block.c policy/sandbox.c policy/identity.c policy/file.c policy/folders.c policy/check.c
-  policy/load.c policy/match.c
+  policy/load.c policy/match.c policy/who.c
   audit/chain.c audit/record.c audit/files.c audit/lines.c audit/place.c audit/lock.c audit/store.c
   audit/append.c audit/audit.c audit/read.c audit/tail.c audit/verify_chain.c audit/verify.c audit/mend.c audit/recover.c
   audit/rotate.c audit/sign.c audit/export.c
   box/host.c box/places.c box/scratch.c box/bin.c box/filter.c box/plan.c box/plan_json.c box/spawn.c
   box/facts.c box/cause.c box/run.c box/probe.c
-  runtime/where.c runtime/snapshot.c runtime/runtime.c runtime/result.c runtime/call.c runtime/admin.c
+  runtime/where.c runtime/snapshot.c runtime/runtime.c runtime/result.c runtime/call.c runtime/admin.c runtime/lint.c runtime/who.c
   runtime/audit.c runtime/doctor.c
   exec/envelope.c exec/exec.c exec/step_pack.c exec/step_session.c exec/step_policy.c exec/step_principal.c
   exec/step_capability.c exec/step_confirm.c exec/step_mint.c exec/step_adapter.c exec/step_audit.c
@@ -35,4 +35,4 @@ set(HCP_INIT_SOURCES
 
 set(HCP_CLI_SOURCES
   cli/main.c cli/args.c cli/describe.c cli/print.c cli/envelope.c cli/cmd_exec.c cli/cmd_session.c cli/cmd_packs.c cli/cmd_workspace.c
-  cli/cmd_explain.c cli/cmd_audit.c cli/cmd_audit_read.c cli/cmd_doctor.c)
+  cli/cmd_explain.c cli/cmd_policy.c cli/policy_test.c cli/cmd_audit.c cli/cmd_audit_read.c cli/cmd_doctor.c)

@@ -95,7 +95,7 @@ describe("the documents", function()
   local documents = {
     ["README.md"] = { files = 4, commands = 7, packs = { "hello", "hi", "ledger" }, policies = true },
     ["docs/pack.md"] = { files = 5, commands = 7, packs = { "hello", "ledger", "notes" } },
-    ["docs/policy.md"] = { files = 3, commands = 7, packs = { "hello", "ledger" } },
+    ["docs/policy.md"] = { files = 4, commands = 8, packs = { "hello", "ledger" } },
     ["docs/envelope.md"] = { files = 0, commands = 6, packs = { "hello", "ledger" }, policies = true },
     ["docs/lua.md"] = { files = 6, commands = 3, packs = { "hello", "ledger", "pair" } },
     ["docs/sandbox.md"] = { files = 3, commands = 4, packs = { "hello", "ledger", "look" } },

@@ -7,20 +7,49 @@
 #include "base/str.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LABEL (2 * YAML_QUOTE + 32)
 
+#define FAULTS_MAX 1000
+
+void conf_faults_add(struct conf_faults *all, const struct hcp_err *fault)
+{
+	struct hcp_err *grown;
+
+	if (!all || all->count == FAULTS_MAX)
+		return;
+	grown = realloc(all->items, (all->count + 1) * sizeof(*grown));
+	if (!grown) {
+		all->failed = true;
+		return;
+	}
+	all->items = grown;
+	all->items[all->count++] = *fault;
+}
+
+void conf_faults_free(struct conf_faults *all)
+{
+	free(all->items);
+	*all = (struct conf_faults){0};
+}
+
 int conf_fail(const struct conf_ctx *c, const struct yaml_node *at, struct hcp_err *err,
 	      const char *fmt, ...)
 {
+	struct hcp_err fault = {0};
 	char text[sizeof(err->text)];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return hcp_fail_at(err, c->file, at ? at->line : 0, at ? at->column : 0, "%s", text);
+	hcp_fail_at(&fault, c->file, at ? at->line : 0, at ? at->column : 0, "%s", text);
+	conf_faults_add(c->all, &fault);
+	if (err && err->code == HCP_E_NONE)
+		*err = fault;
+	return -1;
 }
 
 /* The known word that a typing error away is closest, NULL where none is likely. */
@@ -86,6 +115,7 @@ static int read_strings(const struct conf_ctx *c, const struct yaml_node *node,
 	size_t count = single ? 1 : node->count;
 	const char **items;
 	char item[LABEL];
+	int rc = 0;
 
 	if (one_ok && (node->kind == YAML_MAP || node->kind == YAML_NULL))
 		return wrong_kind(c, node, label, "a string or a list of strings", err);
@@ -97,9 +127,10 @@ static int read_strings(const struct conf_ctx *c, const struct yaml_node *node,
 	if (!items)
 		return hcp_fail_nomem(err);
 	snprintf(item, sizeof(item), "%s%s", single ? "" : "each item of ", label);
-	for (size_t i = 0; i < count; i++)
-		if (read_string(c, single ? node : node->items[i], f, item, &items[i], err))
-			return -1;
+	for (size_t i = 0; i < count && (rc == 0 || c->all); i++)
+		rc |= read_string(c, single ? node : node->items[i], f, item, &items[i], err);
+	if (rc < 0)
+		return -1;
 	*out = (struct conf_strings){count, items, true, node->line, node->column};
 	return 0;
 }
@@ -281,23 +312,37 @@ static int fail_unknown(const struct conf_ctx *c, const struct yaml_node *key,
 			 hint(&near, tip));
 }
 
+static int read_pair(const struct conf_ctx *c, const struct yaml_pair *pair,
+		     const struct conf_table *table, void *out, struct hcp_err *err)
+{
+	const struct conf_field *f = find(table, pair->key->text);
+
+	return f ? conf_value(c, pair->value, f, out, err)
+		 : fail_unknown(c, pair->key, table, err);
+}
+
+static int check_required(const struct conf_ctx *c, const struct yaml_node *map,
+			  const struct conf_table *table, struct hcp_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < table->count && (rc == 0 || c->all); i++)
+		if (table->fields[i].required && !yaml_get(map, table->fields[i].key))
+			rc = conf_fail(c, map, err, "%s needs \"%s\"", table->what,
+				       table->fields[i].key);
+	return rc;
+}
+
 int conf_read(const struct conf_ctx *c, const struct yaml_node *map,
 	      const struct conf_table *table, void *out, struct hcp_err *err)
 {
+	int rc = 0;
+
 	if (map->kind != YAML_MAP)
 		return wrong_kind(c, map, table->what, "a mapping", err);
-	for (size_t i = 0; i < map->count; i++) {
-		const struct yaml_pair *pair = &map->pairs[i];
-		const struct conf_field *f = find(table, pair->key->text);
-
-		if (!f)
-			return fail_unknown(c, pair->key, table, err);
-		if (conf_value(c, pair->value, f, out, err))
-			return -1;
-	}
-	for (size_t i = 0; i < table->count; i++)
-		if (table->fields[i].required && !yaml_get(map, table->fields[i].key))
-			return conf_fail(c, map, err, "%s needs \"%s\"", table->what,
-					 table->fields[i].key);
-	return 0;
+	for (size_t i = 0; i < map->count && (rc == 0 || c->all); i++)
+		rc |= read_pair(c, &map->pairs[i], table, out, err);
+	if (rc == 0 || c->all)
+		rc |= check_required(c, map, table, err);
+	return rc;
 }

@@ -56,9 +56,21 @@ struct conf_table {
 	size_t count;
 };
 
+/* Every fault of every file, for who wants to mend them all at once. */
+struct conf_faults {
+	struct hcp_err *items; /* malloc'ed */
+	size_t count;
+	bool failed; /* memory ran out: some are missing */
+};
+void conf_faults_add(struct conf_faults *all, const struct hcp_err *fault);
+void conf_faults_free(struct conf_faults *all);
+
 struct conf_ctx {
 	struct arena *arena;
 	const char *file;
+	/* NULL: the first fault ends the reading. Else each is added here and the reading goes
+	 * on with the next key or entry; it fails all the same. */
+	struct conf_faults *all;
 };
 /* Fills *out (offsets of the table). Keys that aren't written leave their members as they were.
  */
@@ -67,7 +79,7 @@ int conf_read(const struct conf_ctx *c, const struct yaml_node *map,
 /* One value by one row's rules; out is what the row's offset counts from. */
 int conf_value(const struct conf_ctx *c, const struct yaml_node *node,
 	       const struct conf_field *f, void *out, struct hcp_err *err) HCP_MUST_CHECK;
-/* hcp_fail_at with the node's place. */
+/* hcp_fail_at with the node's place; added to c->all, too. */
 int conf_fail(const struct conf_ctx *c, const struct yaml_node *at, struct hcp_err *err,
 	      const char *fmt, ...) HCP_PRINTF(4, 5) __attribute__((cold));
 

@@ -49,10 +49,12 @@ int cmd_session(struct cli *c);
 int cmd_packs(struct cli *c);
 int cmd_workspace(struct cli *c);
 int cmd_explain(struct cli *c);
+int cmd_policy(struct cli *c);
+int cli_policy_test(struct cli *c, const char *path);
 int cmd_doctor(struct cli *c);
 int cmd_audit(struct cli *c);
 
-extern const struct cli_option cli_audit_options[], cli_explain_options[];
+extern const struct cli_option cli_audit_options[], cli_explain_options[], cli_policy_options[];
 int audit_tail_verb(struct cli *c);
 int audit_show_verb(struct cli *c);
 int audit_grep_verb(struct cli *c);

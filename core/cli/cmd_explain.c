@@ -106,10 +106,11 @@ static int print_for_people(hcp_str json)
 static int explain(struct cli *c, const char *envelope, size_t len, const char *pack,
 		   const char *verb)
 {
+	const hcp_suppose as = {.size = sizeof(as), .principal = c->principal};
 	hcp_error err = {.size = sizeof(err)};
 	hcp_result *res = NULL;
 	hcp_status status =
-	    hcp_explain(c->rt, c->call, (hcp_str){envelope, len}, c->principal, &res, &err);
+	    hcp_explain(c->rt, c->call, (hcp_str){envelope, len}, &as, &res, &err);
 	int code;
 
 	if (status != HCP_OK)

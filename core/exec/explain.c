@@ -299,14 +299,17 @@ void exec_explain(struct run *r, struct explain *e)
 		e->failed |= !e->because[i];
 	}
 	exec_run(r);
+	if (r->ok)
+		r->step = 9;
 	tell_audit(r);
 }
 
 static json_t *step_json(const struct run *r, int number)
 {
-	int last = r->ok ? 9 : r->step;
 	bool refused = !r->ok && number == r->step;
-	const char *verdict = refused ? "refused" : number <= last ? "passed" : "not reached";
+	const char *verdict = refused             ? "refused"
+			      : number <= r->step ? "passed"
+						  : "not reached";
 	json_t *j;
 
 	/* a denial is recorded, too */
@@ -354,7 +357,7 @@ json_t *explain_json(const struct run *r)
 	const struct explain *e = r->explain;
 	json_t *top =
 	    json_pack("{s:b,s:s,s:s,s:i,s:i}", "ok", r->ok, "pack_id", r->pack_id, "verb_key",
-		      r->verb_key, "step", r->ok ? 9 : r->step, "exit", r->ok ? 0 : r->exit);
+		      r->verb_key, "step", r->step, "exit", r->ok ? 0 : r->exit);
 
 	if (!top || e->failed) {
 		json_decref(top);

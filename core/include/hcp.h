@@ -131,11 +131,16 @@ HCP_API hcp_status hcp_exec(hcp_runtime *rt, hcp_call *c, hcp_str envelope, hcp_
 /* Why hcp_exec would end as it would: walks the same steps with the same envelope, provider and
  * guards, and stops short of every effect: no record, no Binding, no program, no folder. The
  * result is the explanation as JSON; hcp_result_ok, _step, _exit and _error are the run's.
- * `principal`, an id or a principal as JSON, stands in for what a provider would say; only the
- * root folder's owner may give it (HCP_EDENIED). NULL: the provider is asked. `err` may be
- * NULL. */
+ * `as` supposes what isn't so, which only the root folder's owner may (HCP_EDENIED); NULL:
+ * nothing. `err` may be NULL. */
+typedef struct {
+	size_t size;           /* sizeof(hcp_suppose) */
+	const char *principal; /* an id or a principal as JSON stands in for what a provider
+				  would say; NULL: the provider is asked */
+	int activated;         /* not 0: every pack is */
+} hcp_suppose;
 HCP_API hcp_status hcp_explain(hcp_runtime *rt, hcp_call *c, hcp_str envelope,
-			       const char *principal, hcp_result **out, hcp_error *err);
+			       const hcp_suppose *as, hcp_result **out, hcp_error *err);
 
 HCP_API hcp_str
 hcp_result_json(const hcp_result *r); /* the envelope; borrowed until hcp_result_free */
@@ -221,6 +226,18 @@ HCP_API hcp_status hcp_activate(hcp_runtime *rt, hcp_call *c, const char *pack, 
 HCP_API hcp_status hcp_doctor(hcp_runtime *rt, hcp_result **out, hcp_error *err);
 /* {"session": name, "packs": [...]} */
 HCP_API hcp_status hcp_session(hcp_runtime *rt, hcp_call *c, hcp_result **out, hcp_error *err);
+
+/* ---- policy ---- */
+
+/* Reads hcp.yaml, policies and packs anew and names all that is wrong at once: {"ok": ...,
+ * "problems": [{level, file, line, column, text}]}. Level "error" is what refuses runs,
+ * "warning" what is probably not meant. hcp_result_ok: there is no error. */
+HCP_API hcp_status hcp_policy_lint(hcp_runtime *rt, hcp_result **out, hcp_error *err);
+/* Who may run a command, by the decision of step 5: {requires, confirm, deny, guard, who:
+ * [{principal or role, tenants}]}; `tenants` is missing where any will do. For the root
+ * folder's owner alone (HCP_EDENIED). */
+HCP_API hcp_status hcp_policy_who(hcp_runtime *rt, const char *pack, const char *verb_key,
+				  hcp_result **out, hcp_error *err);
 
 #ifdef __cplusplus
 }

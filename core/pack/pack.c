@@ -138,28 +138,35 @@ static int find_and_load(const struct root *root, const struct settings *set, st
 	return 1;
 }
 
-int pack_open(struct root *root, const struct settings *set, const char *id, struct pack **out,
-	      struct hcp_err *err)
+int pack_try(struct root *root, const struct settings *set, const char *id, struct pack **out,
+	     struct hcp_err *err)
 {
-	struct hcp_err why = {0};
 	struct pack *p;
 
 	*out = NULL;
 	if (!name_is_id(id))
-		return fail_unknown(id, NULL, err);
+		return -1;
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return hcp_fail_nomem(err);
 	p->fd = -1;
 	p->id = arena_strdup(&p->arena, id);
 	if (!p->id)
-		hcp_fail_nomem(&why);
-	else if (find_and_load(root, set, p, &why) == 1)
+		hcp_fail_nomem(err);
+	else if (find_and_load(root, set, p, err) == 1)
 		*out = p;
 	if (*out)
 		return 0;
 	pack_close(p);
-	return fail_unknown(id, &why, err);
+	return -1;
+}
+
+int pack_open(struct root *root, const struct settings *set, const char *id, struct pack **out,
+	      struct hcp_err *err)
+{
+	struct hcp_err why = {0};
+
+	return pack_try(root, set, id, out, &why) < 0 ? fail_unknown(id, &why, err) : 0;
 }
 
 void pack_close(struct pack *p)

@@ -103,6 +103,9 @@ struct pack {
  * <id>", "unknown pack <id>: <file>:<line>: <why>" (HCP_E_DENIED). */
 int pack_open(struct root *root, const struct settings *set, const char *id, struct pack **out,
 	      struct hcp_err *err) HCP_MUST_CHECK;
+/* The same with the fault as it is and its place; HCP_E_NONE: there is no such pack. */
+int pack_try(struct root *root, const struct settings *set, const char *id, struct pack **out,
+	     struct hcp_err *err) HCP_MUST_CHECK;
 void pack_close(struct pack *p); /* NULL is fine */
 
 const struct pack_command *pack_command(const struct pack *p, const char *verb_key);

@@ -24,53 +24,62 @@ static int read_bin(const struct policy_loader *l, const struct yaml_node *n,
 static int read_bins(const struct policy_loader *l, const struct yaml_node *list,
 		     struct policy_pack *out, struct hcp_err *err)
 {
+	int rc = 0;
+
 	if (!list)
 		return 0;
 	out->bins = arena_array(l->ctx.arena, list->count + 1, sizeof(*out->bins));
 	if (!out->bins)
 		return hcp_fail_nomem(err);
-	for (size_t i = 0; i < list->count; i++) {
-		if (read_bin(l, list->items[i], &out->bins[i], err) < 0)
-			return -1;
+	for (size_t i = 0; i < list->count && policy_goes_on(l, rc); i++) {
+		struct policy_bin *bin = &out->bins[out->bin_count];
+
+		if (read_bin(l, list->items[i], bin, err) < 0) {
+			rc = -1;
+			continue;
+		}
 		/* with two digests either would do */
-		for (size_t k = 0; k < i; k++)
-			if (strcmp(out->bins[k].path, out->bins[i].path) == 0)
-				return conf_fail(&l->ctx, list->items[i], err,
-						 "bin %s is listed twice", out->bins[i].path);
+		for (size_t k = 0; k < out->bin_count; k++)
+			if (strcmp(out->bins[k].path, bin->path) == 0)
+				rc = conf_fail(&l->ctx, list->items[i], err,
+					       "bin %s is listed twice", bin->path);
+		out->bin_count++;
 	}
-	out->bin_count = list->count;
-	return 0;
+	return rc;
+}
+
+static int read_workspace(const struct policy_loader *l, const struct yaml_pair *pair,
+			  struct policy_folder *out, struct hcp_err *err)
+{
+	struct policy_workspace_conf conf = {0};
+	char name[YAML_QUOTE];
+
+	yaml_quote(pair->key->text, name);
+	if (!name_is_id(pair->key->text))
+		return conf_fail(&l->ctx, pair->key, err, "%s can't be the name of a workspace",
+				 name);
+	if (conf_read(&l->ctx, pair->value, &policy_workspace_table, &conf, err) < 0)
+		return -1;
+	*out = (struct policy_folder){pair->key->text, conf.path, conf.write == CONF_TRUE};
+	return policy_check_folder(l, yaml_get(pair->value, "path"), out->path, out->write,
+				   true, err);
 }
 
 static int read_workspaces(const struct policy_loader *l, const struct yaml_node *map,
 			   struct policy_pack *out, struct hcp_err *err)
 {
-	char name[YAML_QUOTE];
+	int rc = 0;
 
 	if (!map)
 		return 0;
 	out->workspaces = arena_array(l->ctx.arena, map->count + 1, sizeof(*out->workspaces));
 	if (!out->workspaces)
 		return hcp_fail_nomem(err);
-	for (size_t i = 0; i < map->count; i++) {
-		const struct yaml_pair *pair = &map->pairs[i];
-		struct policy_workspace_conf conf = {0};
-		struct policy_folder *f = &out->workspaces[i];
-
-		yaml_quote(pair->key->text, name);
-		if (!name_is_id(pair->key->text))
-			return conf_fail(&l->ctx, pair->key, err,
-					 "%s can't be the name of a workspace", name);
-		if (conf_read(&l->ctx, pair->value, &policy_workspace_table, &conf, err) < 0)
-			return -1;
-		*f =
-		    (struct policy_folder){pair->key->text, conf.path, conf.write == CONF_TRUE};
-		if (policy_check_folder(l, yaml_get(pair->value, "path"), f->path, f->write,
-					true, err) < 0)
-			return -1;
+	for (size_t i = 0; i < map->count && policy_goes_on(l, rc); i++) {
+		rc |= read_workspace(l, &map->pairs[i], &out->workspaces[i], err);
+		out->workspace_count++;
 	}
-	out->workspace_count = map->count;
-	return 0;
+	return rc;
 }
 
 static int read_confirm(const struct policy_loader *l, const struct yaml_node *n,
@@ -95,12 +104,14 @@ static int read_overlay(const struct policy_loader *l, const struct yaml_pair *p
 {
 	struct policy_overlay_conf conf = {0};
 	char name[YAML_QUOTE];
+	int rc;
 
 	yaml_quote(pair->key->text, name);
 	if (!name_is_verb(pair->key->text) && strcmp(pair->key->text, "*") != 0)
 		return conf_fail(&l->ctx, pair->key, err, "%s can't be the key of a verb",
 				 name);
-	if (conf_read(&l->ctx, pair->value, &policy_overlay_table, &conf, err) < 0)
+	rc = conf_read(&l->ctx, pair->value, &policy_overlay_table, &conf, err);
+	if (!policy_goes_on(l, rc))
 		return -1;
 	out->verb_key = pair->key->text;
 	out->guard = conf.guard;
@@ -109,28 +120,35 @@ static int read_overlay(const struct policy_loader *l, const struct yaml_pair *p
 	out->land_brain = conf.privacy.land == 1;
 	out->file = l->ctx.file;
 	out->line = pair->key->line;
-	if (read_confirm(l, conf.confirm, out, err) < 0 ||
-	    policy_read_limits(l, conf.limits, &out->limits, err) < 0)
-		return -1;
-	if (!conf.guard)
-		return 0;
-	return policy_check_script(l, yaml_get(pair->value, "guard"), "guards", "guard",
-				   conf.guard, err);
+	out->column = pair->key->column;
+	rc |= read_confirm(l, conf.confirm, out, err);
+	if (policy_goes_on(l, rc))
+		rc |= policy_read_limits(l, conf.limits, &out->limits, err);
+	if (policy_goes_on(l, rc) && conf.guard)
+		rc |= policy_check_script(l, yaml_get(pair->value, "guard"), "guards", "guard",
+					  conf.guard, err);
+	return rc;
 }
 
 int policy_read_overlays(const struct policy_loader *l, const struct yaml_node *map,
 			 struct policy_pack *out, struct hcp_err *err)
 {
+	int rc = 0;
+
 	if (!map)
 		return 0;
 	out->overlays = arena_array(l->ctx.arena, map->count + 1, sizeof(*out->overlays));
 	if (!out->overlays)
 		return hcp_fail_nomem(err);
-	for (size_t i = 0; i < map->count; i++)
-		if (read_overlay(l, &map->pairs[i], &out->overlays[i], err) < 0)
-			return -1;
-	out->overlay_count = map->count;
-	return 0;
+	for (size_t i = 0; i < map->count && policy_goes_on(l, rc); i++) {
+		struct policy_overlay overlay = {0};
+
+		if (read_overlay(l, &map->pairs[i], &overlay, err) < 0)
+			rc = -1;
+		else
+			out->overlays[out->overlay_count++] = overlay;
+	}
+	return rc;
 }
 
 /* `exec:` is enforced by Landlock, which native-local hasn't. */
@@ -148,12 +166,14 @@ static int read_block(const struct policy_loader *l, const struct yaml_pair *pai
 {
 	struct policy_block_conf conf = {0};
 	char name[YAML_QUOTE];
+	int rc;
 
 	yaml_quote(pair->key->text, name);
 	if (!name_is_id(pair->key->text))
 		return conf_fail(&l->ctx, pair->key, err, "%s can't be a pack id", name);
 	*out = *policy_pack_default();
-	if (conf_read(&l->ctx, pair->value, &policy_block_table, &conf, err) < 0)
+	rc = conf_read(&l->ctx, pair->value, &policy_block_table, &conf, err);
+	if (!policy_goes_on(l, rc))
 		return -1;
 	out->pack_id = pair->key->text;
 	out->digest = conf.digest;
@@ -166,31 +186,36 @@ static int read_block(const struct policy_loader *l, const struct yaml_pair *pai
 	out->http_hosts = conf.http.hosts;
 	out->file = l->ctx.file;
 	out->line = pair->key->line;
-	if (read_bins(l, conf.bins, out, err) < 0 ||
-	    (conf.sandbox && policy_read_sandbox(l, conf.sandbox, &out->sandbox, err) < 0) ||
-	    check_exec(l, pair->value, out, err) < 0 ||
-	    read_workspaces(l, conf.workspaces, out, err) < 0)
-		return -1;
-	return policy_read_overlays(l, conf.commands, out, err);
+	rc |= read_bins(l, conf.bins, out, err);
+	if (policy_goes_on(l, rc) && conf.sandbox)
+		rc |= policy_read_sandbox(l, conf.sandbox, &out->sandbox, err);
+	if (policy_goes_on(l, rc))
+		rc |= check_exec(l, pair->value, out, err);
+	if (policy_goes_on(l, rc))
+		rc |= read_workspaces(l, conf.workspaces, out, err);
+	if (policy_goes_on(l, rc))
+		rc |= policy_read_overlays(l, conf.commands, out, err);
+	return rc;
 }
 
 int policy_read_blocks(struct policy_loader *l, const struct yaml_node *packs,
 		       struct hcp_err *err)
 {
 	struct policy *p = l->policy;
+	int rc = 0;
 
 	if (!packs)
 		return 0;
 	if (policy_grow(&p->arena, &p->blocks, p->block_count, packs->count, sizeof(*p->blocks),
 			err) < 0)
 		return -1;
-	for (size_t i = 0; i < packs->count; i++) {
+	for (size_t i = 0; i < packs->count && policy_goes_on(l, rc); i++) {
 		struct policy_block *b = &p->blocks[p->block_count];
 
-		if (read_block(l, &packs->pairs[i], &b->pack, err) < 0)
-			return -1;
+		rc |= read_block(l, &packs->pairs[i], &b->pack, err);
 		b->at = policy_place_of(l, packs->pairs[i].key);
-		p->block_count++;
+		if (b->pack.pack_id)
+			p->block_count++;
 	}
-	return 0;
+	return rc;
 }

@@ -40,6 +40,11 @@ const struct policy_pack *policy_pack(const struct policy *p, const char *pack_i
 	return b ? &b->pack : NULL;
 }
 
+const struct policy_pack *policy_pack_at(const struct policy *p, size_t i)
+{
+	return i < p->block_count ? &p->blocks[i].pack : NULL;
+}
+
 const struct policy_overlay *policy_overlay(const struct policy_pack *pp, const char *verb_key)
 {
 	for (size_t i = 0; i < pp->overlay_count; i++)
@@ -56,18 +61,22 @@ static bool hands_over_its_program(const struct pack *pack)
 	return false;
 }
 
-/* An overlay for a verb that isn't there tightens nothing; whoever wrote it thinks it does. */
+/* Whoever wrote it thinks that it does something. */
+int policy_check_overlay(const struct policy_overlay *o, const struct pack *pack,
+			 struct hcp_err *err)
+{
+	if (pack_command(pack, o->verb_key))
+		return 0;
+	return hcp_fail_at(err, o->file, o->line, o->column, "pack %s has no command \"%s\"",
+			   pack->id, o->verb_key);
+}
+
 static int check_overlays(const struct policy_pack *pp, const struct pack *pack,
 			  struct hcp_err *err)
 {
-	for (size_t i = 0; i < pp->overlay_count; i++) {
-		const struct policy_overlay *o = &pp->overlays[i];
-
-		if (!pack_command(pack, o->verb_key))
-			return hcp_fail_at(err, o->file, o->line, 0,
-					   "pack %s has no command \"%s\"", pack->id,
-					   o->verb_key);
-	}
+	for (size_t i = 0; i < pp->overlay_count; i++)
+		if (policy_check_overlay(&pp->overlays[i], pack, err) < 0)
+			return -1;
 	return 0;
 }
 

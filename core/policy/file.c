@@ -14,12 +14,19 @@ struct policy_place policy_place_of(struct policy_loader *l, const struct yaml_n
 	return (struct policy_place){l->ctx.file, n->line, n->column, l->nth++};
 }
 
-int policy_fail_again(struct hcp_err *err, const struct policy_place *first,
-		      const struct policy_place *again, const char *what, const char *name)
+int policy_fail_again(const struct policy_loader *l, struct hcp_err *err,
+		      const struct policy_place *first, const struct policy_place *again,
+		      const char *what, const char *name)
 {
-	return hcp_fail_at(err, again->file, again->line, again->column,
-			   "%s%s%s is in %s:%d already", what, *name ? " " : "", name,
-			   first->file, first->line);
+	struct hcp_err fault = {0};
+
+	hcp_fail_at(&fault, again->file, again->line, again->column,
+		    "%s%s%s is in %s:%d already", what, *name ? " " : "", name, first->file,
+		    first->line);
+	conf_faults_add(l->all, &fault);
+	if (err->code == HCP_E_NONE)
+		*err = fault;
+	return -1;
 }
 
 int policy_grow(struct arena *a, void *items, size_t count, size_t add, size_t size,
@@ -82,22 +89,22 @@ static int read_auth(struct policy_loader *l, const struct yaml_node *n, struct 
 	struct policy_place at = policy_place_of(l, n);
 	size_t count = n->kind == YAML_SEQ ? n->count : 1;
 	struct policy *p = l->policy;
+	int rc = 0;
 
 	if (p->auth_given)
-		return policy_fail_again(err, &p->auth_at, &at, "\"auth\"", "");
+		return policy_fail_again(l, err, &p->auth_at, &at, "\"auth\"", "");
 	if (n->kind != YAML_SEQ && n->kind != YAML_MAP)
 		return conf_fail(&l->ctx, n, err,
 				 "\"auth\" must be a list or a mapping, not %s",
 				 yaml_kind_name(n->kind));
 	if (policy_grow(&p->arena, &p->auth, 0, count, sizeof(*p->auth), err) < 0)
 		return -1;
-	for (size_t i = 0; i < count; i++)
-		if (read_auth_entry(l, items[i], &p->auth[i], err) < 0)
-			return -1;
-	p->auth_count = count;
+	for (size_t i = 0; i < count && policy_goes_on(l, rc); i++)
+		rc |= read_auth_entry(l, items[i], &p->auth[i], err);
+	p->auth_count = rc == 0 ? count : 0;
 	p->auth_given = true;
 	p->auth_at = at;
-	return 0;
+	return rc;
 }
 
 static int check_key(const struct policy_loader *l, const struct yaml_node *key,
@@ -116,45 +123,43 @@ static int read_principals(struct policy_loader *l, const struct yaml_node *map,
 			   struct hcp_err *err)
 {
 	struct policy *p = l->policy;
+	int rc = 0;
 
 	if (policy_grow(&p->arena, &p->principals, p->principal_count, map->count,
 			sizeof(*p->principals), err) < 0)
 		return -1;
-	for (size_t i = 0; i < map->count; i++) {
+	for (size_t i = 0; i < map->count && policy_goes_on(l, rc); i++) {
 		const struct yaml_pair *pair = &map->pairs[i];
-		struct policy_principal *who = &p->principals[p->principal_count];
+		struct policy_principal *who = &p->principals[p->principal_count++];
 
-		if (check_key(l, pair->key, "principal", err) < 0 ||
-		    conf_read(&l->ctx, pair->value, &policy_principal_table, who, err) < 0)
-			return -1;
 		who->id = pair->key->text;
 		who->at = policy_place_of(l, pair->key);
-		p->principal_count++;
+		rc |= check_key(l, pair->key, "principal", err);
+		rc |= conf_read(&l->ctx, pair->value, &policy_principal_table, who, err);
 	}
-	return 0;
+	return rc;
 }
 
 static int read_roles(struct policy_loader *l, const struct yaml_node *map, struct hcp_err *err)
 {
 	struct policy *p = l->policy;
+	int rc = 0;
 
 	if (policy_grow(&p->arena, &p->roles, p->role_count, map->count, sizeof(*p->roles),
 			err) < 0)
 		return -1;
-	for (size_t i = 0; i < map->count; i++) {
+	for (size_t i = 0; i < map->count && policy_goes_on(l, rc); i++) {
 		const struct yaml_pair *pair = &map->pairs[i];
-		struct policy_role *role = &p->roles[p->role_count];
+		struct policy_role *role = &p->roles[p->role_count++];
 		struct policy_role_conf conf = {0};
 
-		if (check_key(l, pair->key, "role", err) < 0 ||
-		    conf_value(&l->ctx, pair->value, &policy_role_row, &conf, err) < 0)
-			return -1;
+		rc |= check_key(l, pair->key, "role", err);
+		rc |= conf_value(&l->ctx, pair->value, &policy_role_row, &conf, err);
 		role->name = pair->key->text;
 		role->capabilities = conf.capabilities;
 		role->at = policy_place_of(l, pair->key);
-		p->role_count++;
 	}
-	return 0;
+	return rc;
 }
 
 static int read_grant(struct policy_loader *l, const struct yaml_node *n,
@@ -180,16 +185,20 @@ static int read_grants(struct policy_loader *l, const struct yaml_node *list,
 		       struct hcp_err *err)
 {
 	struct policy *p = l->policy;
+	int rc = 0;
 
 	if (policy_grow(&p->arena, &p->grants, p->grant_count, list->count, sizeof(*p->grants),
 			err) < 0)
 		return -1;
-	for (size_t i = 0; i < list->count; i++) {
-		if (read_grant(l, list->items[i], &p->grants[p->grant_count], err) < 0)
-			return -1;
-		p->grant_count++;
+	for (size_t i = 0; i < list->count && policy_goes_on(l, rc); i++) {
+		struct policy_grant grant = {0};
+
+		if (read_grant(l, list->items[i], &grant, err) < 0)
+			rc = -1;
+		else
+			p->grants[p->grant_count++] = grant;
 	}
-	return 0;
+	return rc;
 }
 
 int policy_loader_text(struct policy_loader *l, const char *file, const char *text, size_t len,
@@ -197,18 +206,29 @@ int policy_loader_text(struct policy_loader *l, const char *file, const char *te
 {
 	struct policy_file_conf conf = {0};
 	const struct yaml_node *top;
+	struct hcp_err fault = {0};
+	int rc;
 
-	l->ctx = (struct conf_ctx){&l->policy->arena, file};
-	if (yaml_parse(l->ctx.arena, file, text, len, &top, err) < 0 ||
-	    conf_read(&l->ctx, top, &policy_file_table, &conf, err) < 0)
+	l->ctx = (struct conf_ctx){&l->policy->arena, file, l->all};
+	if (yaml_parse(l->ctx.arena, file, text, len, &top, &fault) < 0) {
+		conf_faults_add(l->all, &fault);
+		if (err->code == HCP_E_NONE)
+			*err = fault;
 		return -1;
-	if (conf.hcp != 1)
-		return conf_fail(&l->ctx, yaml_get(top, "hcp"), err,
-				 "\"hcp\" must be 1, the only format version there is");
-	if ((conf.auth && read_auth(l, conf.auth, err) < 0) ||
-	    (conf.principals && read_principals(l, conf.principals, err) < 0) ||
-	    (conf.roles && read_roles(l, conf.roles, err) < 0) ||
-	    (conf.grants && read_grants(l, conf.grants, err) < 0))
-		return -1;
-	return policy_read_blocks(l, conf.packs, err);
+	}
+	rc = conf_read(&l->ctx, top, &policy_file_table, &conf, err);
+	if (rc == 0 && conf.hcp != 1)
+		rc = conf_fail(&l->ctx, yaml_get(top, "hcp"), err,
+			       "\"hcp\" must be 1, the only format version there is");
+	if (policy_goes_on(l, rc) && conf.auth)
+		rc |= read_auth(l, conf.auth, err);
+	if (policy_goes_on(l, rc) && conf.principals)
+		rc |= read_principals(l, conf.principals, err);
+	if (policy_goes_on(l, rc) && conf.roles)
+		rc |= read_roles(l, conf.roles, err);
+	if (policy_goes_on(l, rc) && conf.grants)
+		rc |= read_grants(l, conf.grants, err);
+	if (policy_goes_on(l, rc))
+		rc |= policy_read_blocks(l, conf.packs, err);
+	return rc;
 }

@@ -59,7 +59,7 @@ static int add_all(struct arena *a, struct conf_strings *list, const struct conf
 
 /* Where provider and operator name a tenant each, the principal has both and the operator's is
  * the one that counts unasked. */
-static int add_known(const struct policy *p, struct principal *who, struct arena *a,
+int policy_add_known(const struct policy *p, struct principal *who, struct arena *a,
 		     struct hcp_err *err)
 {
 	const struct policy_principal *known = policy_find_principal(p, who->id);
@@ -126,7 +126,7 @@ int policy_identity(const struct policy *p, struct principal *who, const char *a
 	who->tenant = who->project = NULL;
 	if (!who->id)
 		return hcp_fail(err, HCP_E_DENIED, "denied: unauthenticated");
-	if (add_known(p, who, a, err) < 0 ||
+	if (policy_add_known(p, who, a, err) < 0 ||
 	    resolve_tenant(who, asked_tenant, &tenant, err) < 0 ||
 	    resolve_project(who, asked_project, &project, err) < 0)
 		return -1;

@@ -61,24 +61,37 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int list_files(int dirfd, const char *shown, struct files *out, struct hcp_err *err)
+/* A fault that has no place in a text. */
+static int fail_with(const struct policy_loader *l, struct hcp_err *fault, struct hcp_err *err)
 {
+	conf_faults_add(l->all, fault);
+	if (err->code == HCP_E_NONE)
+		*err = *fault;
+	*fault = (struct hcp_err){0};
+	return -1;
+}
+
+static int list_files(const struct policy_loader *l, int dirfd, const char *shown,
+		      struct files *out, struct hcp_err *err)
+{
+	struct hcp_err fault = {0};
 	AUTO_FD copy = fd_above_stdio(openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
 	struct dirent *e;
 	int rc = 0;
 
-	if (!dir)
-		return hcp_fail_errno(err, "%s", shown);
+	if (!dir) {
+		hcp_fail_errno(&fault, "%s", shown);
+		return fail_with(l, &fault, err);
+	}
 	fd_steal(&copy);
 	do {
 		errno = 0;
 		e = readdir(dir);
-		if (e)
-			rc = add_file(out, shown, e->d_name, err);
-		else if (errno)
-			rc = hcp_fail_errno(err, "%s", shown);
-	} while (e && rc == 0);
+		if (e ? add_file(out, shown, e->d_name, &fault) < 0
+		      : errno && hcp_fail_errno(&fault, "%s", shown) < 0)
+			rc = fail_with(l, &fault, err);
+	} while (e && policy_goes_on(l, rc));
 	closedir(dir);
 	qsort(out->names, out->count, sizeof(out->names[0]), by_name);
 	return rc;
@@ -109,18 +122,22 @@ static int read_files(struct policy_loader *l, int dirfd, const char *shown,
 		      const struct files *f, struct hcp_err *err)
 {
 	crypto_hash_sha256_state hash;
+	struct hcp_err fault = {0};
 	const char *file;
 	char *text;
 	size_t len;
 	int rc = 0;
 
 	crypto_hash_sha256_init(&hash);
-	for (size_t i = 0; rc == 0 && i < f->count; i++) {
-		if (trust_read(dirfd, f->names[i], shown, LIMIT_YAML, &text, &len, err) < 0)
-			return -1;
+	for (size_t i = 0; policy_goes_on(l, rc) && i < f->count; i++) {
+		if (trust_read(dirfd, f->names[i], shown, LIMIT_YAML, &text, &len, &fault) <
+		    0) {
+			rc = fail_with(l, &fault, err);
+			continue;
+		}
 		digest_file(&hash, f->names[i], text, len);
 		file = arena_printf(&l->policy->arena, "%s/%s", shown, f->names[i]);
-		rc = file ? policy_loader_text(l, file, text, len, err) : hcp_fail_nomem(err);
+		rc |= file ? policy_loader_text(l, file, text, len, err) : hcp_fail_nomem(err);
 		free(text);
 	}
 	finish_digest(&hash, l->policy);
@@ -139,12 +156,12 @@ static int read_folder(struct policy_loader *l, struct hcp_err *err)
 		return hcp_fail_nomem(err);
 	if (trust_open_dir(l->root->fd, "policies", l->root->path, &dir, &why) < 0) {
 		if (why.code != HCP_E_SYS || errno != ENOENT)
-			return hcp_fail(err, why.code, "%s", why.text);
+			return fail_with(l, &why, err);
 	} else {
-		rc = list_files(dir, shown, &files, err);
+		rc = list_files(l, dir, shown, &files, err);
 	}
-	if (rc == 0)
-		rc = read_files(l, dir, shown, &files, err);
+	if (policy_goes_on(l, rc))
+		rc |= read_files(l, dir, shown, &files, err);
 	free_files(&files);
 	return rc;
 }
@@ -191,8 +208,11 @@ static int by_pack(const void *a, const void *b)
 	return compare(x->pack.pack_id, &x->at, y->pack.pack_id, &y->at);
 }
 
-static int sort_all(struct policy *p, struct hcp_err *err)
+static int sort_all(const struct policy_loader *l, struct hcp_err *err)
 {
+	struct policy *p = l->policy;
+	int rc = 0;
+
 	if (p->principal_count)
 		qsort(p->principals, p->principal_count, sizeof(*p->principals), by_principal);
 	if (p->role_count)
@@ -201,38 +221,53 @@ static int sort_all(struct policy *p, struct hcp_err *err)
 		qsort(p->blocks, p->block_count, sizeof(*p->blocks), by_pack);
 	for (size_t i = 1; i < p->principal_count; i++)
 		if (strcmp(p->principals[i - 1].id, p->principals[i].id) == 0)
-			return policy_fail_again(err, &p->principals[i - 1].at,
-						 &p->principals[i].at, "principal",
-						 p->principals[i].id);
+			rc = policy_fail_again(l, err, &p->principals[i - 1].at,
+					       &p->principals[i].at, "principal",
+					       p->principals[i].id);
 	for (size_t i = 1; i < p->role_count; i++)
 		if (strcmp(p->roles[i - 1].name, p->roles[i].name) == 0)
-			return policy_fail_again(err, &p->roles[i - 1].at, &p->roles[i].at,
-						 "role", p->roles[i].name);
+			rc = policy_fail_again(l, err, &p->roles[i - 1].at, &p->roles[i].at,
+					       "role", p->roles[i].name);
 	for (size_t i = 1; i < p->block_count; i++)
 		if (strcmp(p->blocks[i - 1].pack.pack_id, p->blocks[i].pack.pack_id) == 0)
-			return policy_fail_again(err, &p->blocks[i - 1].at, &p->blocks[i].at,
-						 "the block of pack",
-						 p->blocks[i].pack.pack_id);
-	return 0;
+			rc = policy_fail_again(l, err, &p->blocks[i - 1].at, &p->blocks[i].at,
+					       "the block of pack", p->blocks[i].pack.pack_id);
+	return rc;
+}
+
+static int check_role(const struct policy_loader *l, const struct policy_grant *g,
+		      const char *role, struct hcp_err *err)
+{
+	struct hcp_err fault = {0};
+
+	if (policy_role_is_defined(l->policy, role))
+		return 0;
+	hcp_fail_at(&fault, g->at.file, g->roles.line, g->roles.column,
+		    "role %s is granted and nowhere defined", role);
+	return fail_with(l, &fault, err);
 }
 
 int policy_loader_end(struct policy_loader *l, struct hcp_err *err)
 {
 	const struct policy *p = l->policy;
+	int rc = sort_all(l, err);
 
-	if (sort_all(l->policy, err) < 0)
-		return -1;
-	for (size_t i = 0; i < p->grant_count; i++) {
+	for (size_t i = 0; i < p->grant_count && policy_goes_on(l, rc); i++) {
 		const struct policy_grant *g = &p->grants[i];
 
-		for (size_t k = 0; k < g->roles.count; k++)
-			if (!policy_role_is_defined(p, g->roles.items[k]))
-				return hcp_fail_at(err, g->at.file, g->roles.line,
-						   g->roles.column,
-						   "role %s is granted and nowhere defined",
-						   g->roles.items[k]);
+		for (size_t k = 0; k < g->roles.count && policy_goes_on(l, rc); k++)
+			rc |= check_role(l, g, g->roles.items[k], err);
 	}
-	return 0;
+	return rc;
+}
+
+static int load(struct policy_loader *l, struct hcp_err *err)
+{
+	int rc = read_folder(l, err);
+
+	if (policy_goes_on(l, rc))
+		rc |= policy_loader_end(l, err);
+	return rc;
 }
 
 int policy_load(struct root *root, const struct settings *set, struct policy **out,
@@ -244,13 +279,26 @@ int policy_load(struct root *root, const struct settings *set, struct policy **o
 	*out = NULL;
 	if (!p)
 		return hcp_fail_nomem(err);
-	if (policy_loader_begin(&l, p, root, set, err) < 0 || read_folder(&l, err) < 0 ||
-	    policy_loader_end(&l, err) < 0) {
+	if (policy_loader_begin(&l, p, root, set, err) < 0 || load(&l, err) < 0) {
 		policy_free(p);
 		return -1;
 	}
 	*out = p;
 	return 0;
+}
+
+int policy_load_faults(struct root *root, const struct settings *set, struct policy **out,
+		       struct conf_faults *all, struct hcp_err *err)
+{
+	struct policy_loader l;
+
+	*out = calloc(1, sizeof(**out));
+	if (!*out)
+		return hcp_fail_nomem(err);
+	if (policy_loader_begin(&l, *out, root, set, err) < 0)
+		return -1;
+	l.all = all;
+	return load(&l, err);
 }
 
 void policy_free(struct policy *p)

@@ -46,6 +46,9 @@ struct policy {
 };
 const struct policy_role *policy_find_role(const struct policy *p, const char *name);
 const struct policy_principal *policy_find_principal(const struct policy *p, const char *id);
+/* Adds to `who` what `principals:` says of its id. */
+int policy_add_known(const struct policy *p, struct principal *who, struct arena *a,
+		     struct hcp_err *err) HCP_MUST_CHECK;
 /* `roles:` or a grant to it says what the role may do. */
 bool policy_role_is_defined(const struct policy *p, const char *name);
 
@@ -56,6 +59,7 @@ struct policy_kept {
 };
 struct policy_loader {
 	struct policy *policy;
+	struct conf_faults *all; /* NULL: the first fault ends the loading */
 	const struct root *root;
 	const struct settings *set;
 	struct conf_ctx ctx;
@@ -65,6 +69,11 @@ struct policy_loader {
 };
 int policy_loader_begin(struct policy_loader *l, struct policy *p, const struct root *root,
 			const struct settings *set, struct hcp_err *err) HCP_MUST_CHECK;
+/* Whether the next part is to be read, once `rc` says how the last one ended. */
+static inline bool policy_goes_on(const struct policy_loader *l, int rc)
+{
+	return rc == 0 || l->all;
+}
 /* One file's text; `file` is how messages spell it. */
 int policy_loader_text(struct policy_loader *l, const char *file, const char *text, size_t len,
 		       struct hcp_err *err) HCP_MUST_CHECK;
@@ -72,9 +81,9 @@ int policy_loader_text(struct policy_loader *l, const char *file, const char *te
 int policy_loader_end(struct policy_loader *l, struct hcp_err *err) HCP_MUST_CHECK;
 
 struct policy_place policy_place_of(struct policy_loader *l, const struct yaml_node *n);
-int policy_fail_again(struct hcp_err *err, const struct policy_place *first,
-		      const struct policy_place *again, const char *what, const char *name)
-    __attribute__((cold));
+int policy_fail_again(const struct policy_loader *l, struct hcp_err *err,
+		      const struct policy_place *first, const struct policy_place *again,
+		      const char *what, const char *name) __attribute__((cold));
 /* Room for `add` more elements behind `count`. */
 int policy_grow(struct arena *a, void *items, size_t count, size_t add, size_t size,
 		struct hcp_err *err) HCP_MUST_CHECK;

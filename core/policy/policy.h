@@ -49,7 +49,7 @@ struct policy_overlay {
 	const char *deny;            /* the reason; NULL: not denied */
 	struct policy_limits limits; /* 0: not set */
 	const char *file;
-	int line;
+	int line, column;
 };
 struct policy_pack {
 	const char *pack_id, *digest;
@@ -90,6 +90,10 @@ struct policy; /* opaque; owned by a configuration snapshot */
  * defined, host paths exist and don't overlap root, state, secrets or '/'. */
 int policy_load(struct root *root, const struct settings *set, struct policy **out,
 		struct hcp_err *err) HCP_MUST_CHECK;
+/* The same for lint: every fault goes to `all`, and *out is what could be read of it, to be
+ * looked at and never to decide by. The caller frees it, also after -1. */
+int policy_load_faults(struct root *root, const struct settings *set, struct policy **out,
+		       struct conf_faults *all, struct hcp_err *err) HCP_MUST_CHECK;
 void policy_free(struct policy *p);
 /* "sha256:…" over file names and bytes; NULL without a policy. */
 const char *policy_digest(const struct policy *p);
@@ -97,6 +101,7 @@ const char *policy_digest(const struct policy *p);
 /* A pack's block, NULL where the operator has none (then no bin is allowed and defaults hold).
  */
 const struct policy_pack *policy_pack(const struct policy *p, const char *pack_id);
+const struct policy_pack *policy_pack_at(const struct policy *p, size_t i); /* NULL: no more */
 const struct policy_overlay *policy_overlay(const struct policy_pack *pp, const char *verb_key);
 /* The sandbox and limits that hold without a block. */
 const struct policy_pack *policy_pack_default(void);
@@ -138,6 +143,11 @@ struct policy_reason {
  * asked. */
 bool policy_grants(const struct policy *p, const struct principal *who, const char *capability,
 		   struct policy_reason *why);
+/* Everybody whom the policy names and policy_permit lets: [{principal or role, tenants}].
+ * `tenants` is missing where any will do. A name that ends in "*" stands for all that begin so;
+ * a role for whoever has it. A new reference; NULL: out of memory. */
+json_t *policy_who_json(const struct policy *p, const struct pack *pack,
+			const struct pack_command *cmd, const struct policy_overlay *overlay);
 /* The `principals:` entry of an id; NULL: the operator knows nothing of it. */
 const struct policy_place *policy_principal_place(const struct policy *p, const char *id);
 /* Called when a pack meets its block: digest pin, overlays naming verbs the pack lacks,
@@ -145,6 +155,9 @@ const struct policy_place *policy_principal_place(const struct policy *p, const 
  * (HCP_E_CONFIG, with place). */
 int policy_check_pack(const struct policy *p, const struct pack *pack,
 		      struct hcp_err *err) HCP_MUST_CHECK;
+/* An overlay for a verb that isn't there tightens nothing. */
+int policy_check_overlay(const struct policy_overlay *o, const struct pack *pack,
+			 struct hcp_err *err) HCP_MUST_CHECK;
 /* The smaller of block, overlay and the command's own timeout. */
 void policy_limits(const struct policy_pack *pp, const struct policy_overlay *overlay,
 		   const struct pack_command *cmd, struct policy_limits *out);

@@ -72,24 +72,26 @@ static int read_network(const struct policy_loader *l, const struct yaml_node *n
 static int read_folders(const struct policy_loader *l, const struct yaml_node *list, bool write,
 			struct policy_folder **out, size_t *count, struct hcp_err *err)
 {
+	int rc = 0;
+
 	if (!list)
 		return 0;
 	*out = arena_array(l->ctx.arena, list->count + 1, sizeof(**out));
 	if (!*out)
 		return hcp_fail_nomem(err);
-	for (size_t i = 0; i < list->count; i++) {
+	for (size_t i = 0; i < list->count && policy_goes_on(l, rc); i++) {
 		const struct yaml_node *n = list->items[i];
 
 		if (n->kind != YAML_STR)
-			return conf_fail(&l->ctx, n, err,
-					 "a host path must be a string, not %s",
-					 yaml_kind_name(n->kind));
-		if (policy_check_folder(l, n, n->text, write, false, err) < 0)
-			return -1;
+			rc = conf_fail(&l->ctx, n, err, "a host path must be a string, not %s",
+				       yaml_kind_name(n->kind));
+		else
+			rc |= policy_check_folder(l, n, n->text, write, false, err);
 		(*out)[i] = (struct policy_folder){.path = n->text, .write = write};
 	}
-	*count = list->count;
-	return 0;
+	if (rc == 0)
+		*count = list->count;
+	return rc;
 }
 
 /* A path in both lists would be what the order of mounts makes of it. */
@@ -163,18 +165,24 @@ int policy_read_sandbox(const struct policy_loader *l, const struct yaml_node *m
 			struct policy_sandbox *out, struct hcp_err *err)
 {
 	struct policy_sandbox_conf conf = {0};
+	int rc;
 
-	if (conf_read(&l->ctx, map, &policy_sandbox_table, &conf, err) < 0)
+	rc = conf_read(&l->ctx, map, &policy_sandbox_table, &conf, err);
+	if (!policy_goes_on(l, rc))
 		return -1;
 	out->mode = conf.mode == 2 ? POLICY_NATIVE_LOCAL : POLICY_SANDBOX;
 	out->tier = conf.tier == 2 ? POLICY_LIGHT : POLICY_STRONG;
 	out->because = conf.because;
-	if (check_native(l, map, out, err) < 0 ||
-	    policy_read_limits(l, conf.limits, &out->limits, err) < 0 ||
-	    read_network(l, conf.network, out, err) < 0 ||
-	    read_user(l, conf.user, out, err) < 0 ||
-	    read_folders(l, conf.read, false, &out->read, &out->read_count, err) < 0 ||
-	    read_folders(l, conf.write, true, &out->write, &out->write_count, err) < 0)
-		return -1;
-	return check_lists(l, conf.write, out, err);
+	rc |= check_native(l, map, out, err);
+	if (policy_goes_on(l, rc))
+		rc |= policy_read_limits(l, conf.limits, &out->limits, err);
+	if (policy_goes_on(l, rc))
+		rc |= read_network(l, conf.network, out, err);
+	if (policy_goes_on(l, rc))
+		rc |= read_user(l, conf.user, out, err);
+	if (policy_goes_on(l, rc))
+		rc |= read_folders(l, conf.read, false, &out->read, &out->read_count, err);
+	if (policy_goes_on(l, rc))
+		rc |= read_folders(l, conf.write, true, &out->write, &out->write_count, err);
+	return rc == 0 ? check_lists(l, conf.write, out, err) : -1;
 }

@@ -193,7 +193,7 @@ static int read_lock(struct arena *a, const char *system, struct lock *lock,
 		return -1;
 	if (fstat(fd, &st) < 0 || !realpath(system, real))
 		return hcp_fail_errno(err, "%s", system);
-	if (root_settings_read(a, fd, system, real, &set, err) < 0)
+	if (root_settings_read(a, fd, system, real, NULL, &set, err) < 0)
 		return -1;
 	*lock =
 	    (struct lock){set.lock && st.st_uid != geteuid(), st.st_dev, st.st_ino, set.state};
@@ -268,9 +268,14 @@ static int open_all(struct root *root, struct settings *set, const struct root_r
 	if (read_lock(&root->arena, system, &lock, err) < 0 ||
 	    find_root(root, req, system, err) < 0 ||
 	    trust_open_top(root->path, &root->fd, err) < 0 ||
-	    obey_lock_root(root, &lock, system, err) < 0 || find_real(root, err) < 0 ||
-	    root_settings_read(&root->arena, root->fd, root->path, root->real, set, err) < 0 ||
-	    find_state(root, set, req, err) < 0 ||
+	    obey_lock_root(root, &lock, system, err) < 0 || find_real(root, err) < 0)
+		return -1;
+	/* who wants all faults gets those behind this one, too */
+	if (root_settings_read(&root->arena, root->fd, root->path, root->real, req->faults, set,
+			       err) < 0 &&
+	    !req->faults)
+		return -1;
+	if (find_state(root, set, req, err) < 0 ||
 	    obey_lock_state(root, &lock, system, err) < 0)
 		return -1;
 	return open_data(root, req, err);

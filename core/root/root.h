@@ -27,6 +27,7 @@ struct root_request {
 	const char *root, *state;
 	const char *data; /* where the installed data folder is; found by the caller */
 	const char *env_root, *env_state, *xdg_config_home, *xdg_state_home, *home;
+	struct conf_faults *faults; /* for lint: all of hcp.yaml's, and the root opens */
 };
 
 enum audit_sync { AUDIT_SYNC_ALWAYS = 0, AUDIT_SYNC_OS };

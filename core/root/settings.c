@@ -148,28 +148,28 @@ static int take_sessions(const struct conf_ctx *c, const struct yaml_node *map,
 			 struct settings *out, struct hcp_err *err)
 {
 	char name[YAML_QUOTE];
+	int rc = 0;
 
 	if (!map)
 		return 0;
 	out->sessions = arena_array(c->arena, map->count + 1, sizeof(*out->sessions));
 	if (!out->sessions)
 		return hcp_fail_nomem(err);
-	for (size_t i = 0; i < map->count; i++) {
+	for (size_t i = 0; i < map->count && (rc == 0 || c->all); i++) {
 		const struct yaml_pair *pair = &map->pairs[i];
 		struct session_conf conf = {0};
 
 		yaml_quote(pair->key->text, name);
 		if (!name_is_session(pair->key->text))
-			return conf_fail(c, pair->key, err,
-					 "%s can't be the name of a session: 1 to 64 of A-Z "
-					 "a-z 0-9 . _ -",
-					 name);
-		if (conf_read(c, pair->value, &session_table, &conf, err) < 0)
-			return -1;
+			rc = conf_fail(c, pair->key, err,
+				       "%s can't be the name of a session: 1 to 64 of A-Z "
+				       "a-z 0-9 . _ -",
+				       name);
+		rc |= conf_read(c, pair->value, &session_table, &conf, err);
 		out->sessions[i] = (struct settings_session){pair->key->text, conf.packs};
 	}
 	out->session_count = map->count;
-	return 0;
+	return rc;
 }
 
 static int take_lua(const struct conf_ctx *c, const struct lua_conf *lua, struct settings *out,
@@ -205,6 +205,8 @@ static enum audit_args args_of(int index)
 static int take(const struct conf_ctx *c, const char *real, const struct file_conf *f,
 		struct settings *out, struct hcp_err *err)
 {
+	int rc;
+
 	if (f->packs.given)
 		out->packs = f->packs;
 	if (f->state && !(out->state = root_join(c->arena, real, f->state)))
@@ -218,9 +220,10 @@ static int take(const struct conf_ctx *c, const char *real, const struct file_co
 	out->lock = f->lock == CONF_TRUE;
 	out->activate_operator = f->activate == 2;
 	out->cgroup = f->cgroup;
-	if (take_lua(c, &f->lua, out, err) < 0)
-		return -1;
-	return take_sessions(c, f->sessions, out, err);
+	rc = take_lua(c, &f->lua, out, err);
+	if (rc == 0 || c->all)
+		rc |= take_sessions(c, f->sessions, out, err);
+	return rc;
 }
 
 static int set_defaults(struct arena *a, struct settings *out, struct hcp_err *err)
@@ -243,20 +246,25 @@ static int parse(const struct conf_ctx *c, const char *real, const char *text, s
 {
 	const struct yaml_node *top;
 	struct file_conf conf = {0};
+	int rc;
 
-	if (yaml_parse(c->arena, c->file, text, len, &top, err) < 0 ||
-	    conf_read(c, top, &root_settings_table, &conf, err) < 0)
+	if (yaml_parse(c->arena, c->file, text, len, &top, err) < 0) {
+		conf_faults_add(c->all, err);
 		return -1;
-	if (conf.hcp != 1)
-		return conf_fail(c, yaml_get(top, "hcp"), err,
-				 "\"hcp\" must be 1, the only format version there is");
-	return take(c, real, &conf, out, err);
+	}
+	rc = conf_read(c, top, &root_settings_table, &conf, err);
+	if (rc == 0 && conf.hcp != 1)
+		rc = conf_fail(c, yaml_get(top, "hcp"), err,
+			       "\"hcp\" must be 1, the only format version there is");
+	if (rc == 0 || c->all)
+		rc |= take(c, real, &conf, out, err);
+	return rc;
 }
 
 int root_settings_read(struct arena *a, int fd, const char *shown, const char *real,
-		       struct settings *out, struct hcp_err *err)
+		       struct conf_faults *all, struct settings *out, struct hcp_err *err)
 {
-	struct conf_ctx c = {a, arena_printf(a, "%s/hcp.yaml", shown)};
+	struct conf_ctx c = {a, arena_printf(a, "%s/hcp.yaml", shown), all};
 	struct hcp_err why = {0};
 	char *text = NULL;
 	size_t len;

@@ -12,9 +12,10 @@
 extern const struct conf_table root_settings_table;
 
 /* Reads hcp.yaml of an opened root; `shown` is the root as messages spell it, `real` its
- * absolute path, from which relative paths count. No file: the defaults. */
+ * absolute path, from which relative paths count. No file: the defaults. `all` may be NULL. */
 int root_settings_read(struct arena *a, int fd, const char *shown, const char *real,
-		       struct settings *out, struct hcp_err *err) HCP_MUST_CHECK;
+		       struct conf_faults *all, struct settings *out,
+		       struct hcp_err *err) HCP_MUST_CHECK;
 
 int root_open_with(struct root *root, struct settings *set, const struct root_request *req,
 		   const char *system, struct hcp_err *err) HCP_MUST_CHECK;

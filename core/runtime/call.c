@@ -172,7 +172,7 @@ static void walk_explain(struct run *r, void *what)
 }
 
 /* Who may know about somebody else. A configuration that didn't load tells nobody anything. */
-static bool may_ask_for_others(hcp_runtime *rt)
+static bool may_suppose(hcp_runtime *rt)
 {
 	struct snapshot *s = runtime_snapshot(rt);
 	bool may = s->broken.code != HCP_E_NONE || root_is_ours(&s->root);
@@ -181,21 +181,26 @@ static bool may_ask_for_others(hcp_runtime *rt)
 	return may;
 }
 
-hcp_status hcp_explain(hcp_runtime *rt, hcp_call *c, hcp_str envelope, const char *principal,
+hcp_status hcp_explain(hcp_runtime *rt, hcp_call *c, hcp_str envelope, const hcp_suppose *as,
 		       hcp_result **out, hcp_error *err)
 {
-	struct question q = {.envelope = envelope, .explain.as = principal};
+	struct question q = {.envelope = envelope};
 	struct hcp_err why = {0};
 	hcp_status status;
 
 	if (out)
 		*out = NULL;
-	if (!rt || !out || (c && c->rt != rt) || (!envelope.data && envelope.len))
+	if (!rt || !out || (c && c->rt != rt) || (!envelope.data && envelope.len) ||
+	    (as && as->size < sizeof(*as)))
 		return HCP_EINVAL;
-	if (principal && !may_ask_for_others(rt)) {
+	if (as && (as->principal || as->activated) && !may_suppose(rt)) {
 		hcp_fail(&why, HCP_E_DENIED,
 			 "only the owner of the root folder may ask for another principal");
 		return runtime_error(err, &why);
+	}
+	if (as) {
+		q.explain.as = as->principal;
+		q.explain.any_session = as->activated != 0;
 	}
 	status = run_as(rt, c, walk_explain, &q, out);
 	explain_free(&q.explain);

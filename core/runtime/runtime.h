@@ -70,6 +70,8 @@ struct snapshot *snapshot_open(const hcp_options *o); /* NULL: out of memory */
 void snapshot_put(struct snapshot *s);
 struct snapshot *runtime_snapshot(hcp_runtime *rt); /* a reference */
 const char *runtime_face_name(hcp_face face);
+/* What the options and the environment say of the root; everything is borrowed. */
+struct root_request runtime_root_request(const hcp_options *o, const char *data);
 /* Fills *out (which may be NULL) and gives the status that goes with it. */
 hcp_status runtime_error(hcp_error *out, const struct hcp_err *err);
 /* Replaces *member by a copy of text (NULL: none). -1: out of memory, *member is as it was. */

@@ -7,11 +7,12 @@
 
 #include <stdlib.h>
 
-static struct root_request request_of(const hcp_options *o)
+struct root_request runtime_root_request(const hcp_options *o, const char *data)
 {
 	struct root_request q = {
 	    .root = o->root,
 	    .state = o->state,
+	    .data = data,
 	    .env_root = secure_getenv("HCP_ROOT"),
 	    .env_state = secure_getenv("HCP_STATE"),
 	    .xdg_config_home = secure_getenv("XDG_CONFIG_HOME"),
@@ -24,9 +25,8 @@ static struct root_request request_of(const hcp_options *o)
 static int load(struct snapshot *s, const hcp_options *o)
 {
 	AUTO_FREE char *data = where_data();
-	struct root_request q = request_of(o);
+	struct root_request q = runtime_root_request(o, data);
 
-	q.data = data;
 	if (root_open(&s->root, &s->set, &q, &s->broken) < 0)
 		return -1;
 	/* the log first: what a broken policy denies is on record, too */

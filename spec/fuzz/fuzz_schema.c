@@ -142,7 +142,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t rest = cut ? size - len - (sizeof(mark) - 2) : 0;
 	struct texts t = {text, text + size - rest, len, rest};
 	struct arena a = {0};
-	struct conf_ctx c = {&a, "fuzz.yaml"};
+	struct conf_ctx c = {.arena = &a, .file = "fuzz.yaml"};
 	const struct yaml_node *node, *part;
 	struct schema_defs *defs = NULL;
 	struct hcp_err err = {0};

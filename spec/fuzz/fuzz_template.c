@@ -197,7 +197,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t len = cut ? (size_t)(cut - text) + 1 : size;
 	size_t rest = cut ? size - len - (sizeof(mark) - 2) : 0;
 	struct arena a = {0};
-	struct conf_ctx c = {&a, "fuzz.yaml"};
+	struct conf_ctx c = {.arena = &a, .file = "fuzz.yaml"};
 	const struct yaml_node *node;
 	json_t *args = json_parse(text + size - rest, rest, LIMIT_ENVELOPE_DEPTH, NULL);
 

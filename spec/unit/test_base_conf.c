@@ -81,7 +81,7 @@ static int teardown(void **state)
 
 static int load(void **state, const char *text, struct command *out, struct hcp_err *err)
 {
-	const struct conf_ctx c = {*state, "pack.yaml"};
+	const struct conf_ctx c = {.arena = *state, .file = "pack.yaml"};
 	const struct yaml_node *root;
 
 	*err = (struct hcp_err){0};
@@ -271,7 +271,7 @@ static void refusals(void **state)
 /* The parser keeps a NUL out; a node from anywhere else meets the same refusal here. */
 static void nul(void **state)
 {
-	const struct conf_ctx c = {*state, "f"};
+	const struct conf_ctx c = {.arena = *state, .file = "f"};
 	const struct yaml_node n = {.kind = YAML_STR, .text = "a\0b", .len = 3, .line = 4};
 	const struct conf_field f = {.key = "k", .type = CONF_STRING};
 	struct hcp_err err = {0};
@@ -285,7 +285,7 @@ static void nul(void **state)
 
 static void place(void **state)
 {
-	const struct conf_ctx c = {*state, "f"};
+	const struct conf_ctx c = {.arena = *state, .file = "f"};
 	const struct yaml_node n = {.line = 3, .column = 9};
 	struct hcp_err err = {0};
 	char text[64];

@@ -593,6 +593,74 @@ static void order_never_matters(void **state)
 	}
 }
 
+static const char *pick(unsigned *seed, const char *const *list, size_t count)
+{
+	return list[next_random(seed) % count];
+}
+
+/* Whoever is let through with an overlay is let through without it; a denied one never is. */
+static void an_overlay_only_tightens(void **state)
+{
+	static const char *const people[] = {"user:alice", "user:bob", "user:carol", "svc:x"};
+	static const char *const caps[] = {"ledger.read", "ledger.write", "transit.plan",
+					   "transit.x",   "public",       "x"};
+	struct world *w = *state;
+	unsigned seed = 7, passed = 0, tightened = 0;
+	struct policy *p;
+
+	write_shuffled(w, 0, 1);
+	p = load(w, NULL);
+	for (unsigned i = 0; i < 4000; i++) {
+		const char *asks[] = {pick(&seed, caps, 6), pick(&seed, caps, 6)};
+		const char *more[] = {pick(&seed, caps, 6), pick(&seed, caps, 6)};
+		struct conf_strings c = {.count = 1 + next_random(&seed) % 2, .items = asks};
+		struct policy_overlay o = {
+		    .capabilities = {.count = next_random(&seed) % 3, .items = more},
+		    .deny = next_random(&seed) % 8 ? NULL : "closed"};
+		struct principal who = {.id = pick(&seed, people, 4), .tenant = "acme"};
+		bool without = strcmp(permit(p, &who, &c, NULL), "ok") == 0;
+		bool with = strcmp(permit(p, &who, &c, &o), "ok") == 0;
+
+		assert_true(without || !with);
+		assert_false(with && o.deny);
+		passed += with;
+		tightened += without && !with;
+	}
+	/* neither is always so */
+	assert_true(passed > 100 && tightened > 100);
+	policy_free(p);
+}
+
+/* Why says what gives it, and only where it is given. */
+static void a_grant_has_its_place(void **state)
+{
+	const char *boss = "boss";
+	struct policy *p = load(*state, "roles: { boss: [a.b] }\n"
+					"grants:\n"
+					"  - { principal: u, capabilities: [a.x] }\n"
+					"  - { principal: v, roles: [boss], tenants: [t] }\n");
+	struct principal u = {.id = "u", .tenant = "t"}, v = {.id = "v", .tenant = "t"};
+	struct principal w = {.id = "w", .tenant = "t", .roles = {.count = 1, .items = &boss}};
+	struct policy_reason why;
+
+	assert_true(policy_grants(p, &u, "a.x", &why));
+	assert_int_equal(why.gives->line, 4);
+	assert_null(why.role);
+	assert_true(policy_grants(p, &v, "a.b", &why));
+	assert_int_equal(why.gives->line, 2);
+	assert_int_equal(why.gives_role->line, 5);
+	assert_string_equal(why.role, "boss");
+	assert_true(policy_grants(p, &w, "a.b", &why));
+	assert_null(why.gives_role);
+	assert_false(policy_grants(p, &u, "a.b", &why));
+	assert_null(why.gives);
+	v.tenant = "other";
+	assert_false(policy_grants(p, &v, "a.b", &why));
+	assert_null(why.role);
+	assert_null(policy_principal_place(p, "u"));
+	policy_free(p);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -604,6 +672,8 @@ int main(void)
 	    T(a_pack_meets_its_block),
 	    T(the_smaller_limit),
 	    T(order_never_matters),
+	    T(an_overlay_only_tightens),
+	    T(a_grant_has_its_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
