@@ -86,7 +86,7 @@ describe("the faces", function()
 
   it("type words by references, by values that are listed, and by what other properties are", function()
     local v = demo.world()
-    v:put("packs/demo/pack.yaml", demo.manifest:gsub("commands:", [[
+    v:put("packs/demo/pack.yaml", (demo.manifest:gsub("commands:", [[
 $defs: { text: { type: string }, word: { $ref: "#/$defs/text" }, short: { $ref: "#/$defs/word", maxLength: 4 } }
 commands:]]):gsub("    script: verbs/lua.lua\n", [[%0    args:
       properties:
@@ -95,7 +95,7 @@ commands:]]):gsub("    script: verbs/lua.lua\n", [[%0    args:
         listed: { enum: ["1", 2, "true"] }
         only: { const: "null" }
       additionalProperties: { type: string }
-]]))
+]])))
     local _, out = v:cli { "exec", "demo", "lua", "deep=10", "deeps=1", "deeps=x", "listed=1", "only=null", "more=7",
       "confirm=true" }
     assert.equal('{"deep":"10","deeps":["1","x"],"listed":"1","only":"null","more":"7"}', out:match('"args":(.*),"verb"'))
