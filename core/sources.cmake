@@ -5,7 +5,7 @@ set(HCP_BASE_SOURCES
 
 set(HCP_CORE_SOURCES
   root/read.c root/settings.c root/root.c root/state.c
-  secret/secret.c secret/file.c
+  secret/secret.c secret/file.c secret/redact.c
   script/limits.c script/match.c script/value.c script/value_push.c script/value_read.c script/value_write.c
   script/source.c script/stack.c script/state.c script/call.c script/script.c
   script/l_base.c script/l_string.c script/l_table.c script/l_require.c script/l_json.c script/l_os.c
