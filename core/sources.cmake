@@ -34,5 +34,5 @@ set(HCP_INIT_SOURCES
   box/init/orphans.c box/init/exec.c)
 
 set(HCP_CLI_SOURCES
-  cli/main.c cli/args.c cli/describe.c cli/print.c cli/envelope.c cli/cmd_exec.c cli/cmd_session.c cli/cmd_packs.c cli/cmd_workspace.c
+  cli/main.c cli/args.c cli/token.c cli/describe.c cli/print.c cli/envelope.c cli/cmd_exec.c cli/cmd_session.c cli/cmd_packs.c cli/cmd_workspace.c
   cli/cmd_explain.c cli/cmd_policy.c cli/policy_test.c cli/cmd_audit.c cli/cmd_audit_read.c cli/cmd_doctor.c)

@@ -141,23 +141,26 @@ static int open_runtime(lua_State *L)
 	return 1;
 }
 
-/* A call with {session=, tenant=, project=}; left on the stack. */
+/* A call with {session=, tenant=, project=, token=}; left on the stack. */
 static hcp_call *make_call(lua_State *L, hcp_runtime *rt, int options)
 {
-	static const char *const known[] = {"session", "tenant", "project", NULL};
-	const char *session, *tenant, *project;
+	static const char *const known[] = {"session", "tenant", "project", "token", NULL};
+	const char *session, *tenant, *project, *token;
 	void **p;
 
 	check_options(L, options, known);
 	session = opt_field(L, options, "session");
 	tenant = opt_field(L, options, "tenant");
 	project = opt_field(L, options, "project");
+	token = opt_field(L, options, "token");
 	p = box(L, CALL);
 	*p = hcp_call_new(rt);
 	if (!*p || hcp_call_identity(*p, tenant, project) != HCP_OK)
 		luaL_error(L, "out of memory");
 	if (session && hcp_call_session(*p, session) != HCP_OK)
 		luaL_error(L, "session: 1 to 64 of A-Z a-z 0-9 _ . -");
+	if (token && hcp_call_token(*p, hcp_str_from(token)) != HCP_OK)
+		luaL_error(L, "token: 8 to 16384 visible ASCII characters");
 	return *p;
 }
 

@@ -24,6 +24,7 @@
 #define LIMIT_AUDIT_LINE    (16 * 1024) /* one audit record, bytes, newline included */
 #define LIMIT_FINDINGS      10000       /* damages of a log that are told one by one */
 #define LIMIT_DEPTH         8           /* nested runs */
+#define LIMIT_TOKEN         (16 * 1024)
 #define LIMIT_SECRET        (64 * 1024) /* one secret, bytes */
 #define LIMIT_PATTERN       4096        /* one regular expression of a schema, bytes */
 #define LIMIT_PATTERN_STEPS 1000000     /* steps of one match */

@@ -14,7 +14,8 @@
 #define CLI_DENIED  126
 
 struct cli {
-	const char *root, *state, *session, *tenant, *project, *deadline, *principal;
+	const char *root, *state, *session, *tenant, *project, *deadline, *principal,
+	    *token_file, *token_fd;
 	bool json, raw, verbose, help, version;
 	const char *checkpoint, *key, *format, *lines; /* audit */
 	bool follow, create;
@@ -72,6 +73,9 @@ int cli_status(hcp_status status, const hcp_error *err);
 int cli_print_json(const struct cli *c, hcp_str json);
 int cli_print_text(const char *text, size_t len);
 bool cli_for_people(const struct cli *c); /* stdout is a terminal and --json wasn't given */
+
+/* Gives the call the token that the options or $HCP_TOKEN_FILE name. 0 or the exit status. */
+int cli_token(struct cli *c);
 
 /* describe as a value; NULL where the pack doesn't load. */
 json_t *cli_describe(struct cli *c, const char *pack);

@@ -46,6 +46,9 @@ static const struct cli_option options[] = {
     {"--session", NULL, "NAME", "the session (else $HCP_SESSION, \"default\")", OPT(session)},
     {"--tenant", NULL, "NAME", "the tenant to act in", OPT(tenant)},
     {"--project", NULL, "NAME", "the project to act in", OPT(project)},
+    {"--token-file", NULL, "FILE", "a file with the caller's token (else $HCP_TOKEN_FILE)",
+     OPT(token_file)},
+    {"--token-fd", NULL, "N", "a descriptor to read the caller's token from", OPT(token_fd)},
     {"--deadline", NULL, "TIME", "a limit on the whole run: 10s, 500ms", OPT(deadline)},
     {"--json", NULL, NULL, "one line of JSON, on a terminal, too", OPT(json)},
     {"--raw", NULL, NULL, "print the result alone (exec)", OPT(raw)},
@@ -263,7 +266,7 @@ static int open_call(struct cli *c)
 	if (hcp_call_identity(c->call, c->tenant, c->project) != HCP_OK ||
 	    hcp_call_deadline_ms(c->call, (uint64_t)ms) != HCP_OK)
 		return cli_fail(CLI_RUNTIME, "out of memory");
-	return 0;
+	return cli_token(c);
 }
 
 static int unknown_verb(const char *name)

@@ -52,6 +52,7 @@ void exec_run(struct run *r)
 	r->ok = !r->error && walk(r) == 0 && !r->error;
 	if (!r->ok && !r->error)
 		run_refuse(r, EXIT_RUNTIME, "internal error: a step refused without a reason");
+	run_redact(r);
 	if (!r->explain)
 		step_audit(r); /* step 9, on every outcome */
 }

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "runtime/runtime.h"
 #include "script/script.h"
+#include "secret/redact.h"
 
 enum run_mode { RUN_MODE_REAL = 0, RUN_MODE_MOCK, RUN_MODE_BAD };
 
@@ -35,6 +36,7 @@ struct run {
 	    deadline_ns;   /* 0: none yet; step_adapter narrows it to the command's time-out */
 	int64_t within_ms; /* the time that ends at deadline_ns, for the message */
 	struct arena arena;
+	struct redact redact; /* what must not leave: the token, later the Binding */
 
 	struct explain *explain; /* NULL: a run; else nothing is to happen, see explain.h */
 
@@ -124,6 +126,8 @@ int run_refuse_err(struct run *r, int exit_code, const char *prefix, const struc
 /* A line for the operator's log. */
 void run_log(const struct run *r, hcp_log_level level, const char *fmt, ...) HCP_PRINTF(3, 4);
 int64_t run_now_ns(void);
+/* Takes secrets out of result, error, stdout and stderr. */
+void run_redact(struct run *r);
 
 /* Before step 1; what is wrong is left in r for exec_run. */
 void envelope_read(struct run *r, const char *text, size_t len);

@@ -97,8 +97,8 @@ static void tell_policy(struct run *r)
 
 static void tell_provider(struct run *r)
 {
-	const struct policy_auth *auth =
-	    policy_auth_for(r->snap->policy, false, runtime_face_name(r->rt->options.face));
+	const struct policy_auth *auth = policy_auth_for(
+	    r->snap->policy, r->call->token != NULL, runtime_face_name(r->rt->options.face));
 
 	if (r->explain->as)
 		because(r, NULL, 0, "the principal was given; no provider was asked");

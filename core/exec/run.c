@@ -25,6 +25,49 @@ void exec_init(struct run *r, hcp_runtime *rt, struct snapshot *snap, hcp_call *
 		r->deadline_ns = r->started_ns + (int64_t)call->deadline_ms * 1000000;
 	r->within_ms = parent ? parent->within_ms : (int64_t)call->deadline_ms;
 	audit_new_run_id(r->id);
+	r->redact.above = parent ? &parent->redact : NULL;
+	if (!parent && call->token && redact_add(&r->redact, call->token) < 0)
+		run_refuse_text(r, EXIT_RUNTIME, NULL);
+}
+
+static void redact_buf(struct run *r, struct buf *b,
+		       void (*redact)(const struct redact *, const char *, size_t,
+				      struct buf *))
+{
+	struct buf clean = {0};
+
+	if (!b->len)
+		return;
+	redact(&r->redact, b->data, b->len, &clean);
+	buf_free(b);
+	*b = clean;
+}
+
+static void redact_error(struct run *r)
+{
+	AUTO_BUF clean = {0};
+	char *kept;
+
+	redact_text(&r->redact, r->error, r->error_len, &clean);
+	kept = clean.failed ? NULL : arena_strndup(&r->arena, clean.data, clean.len);
+	r->error = kept ? kept : "out of memory";
+	r->error_len = kept ? clean.len : strlen(r->error);
+}
+
+void run_redact(struct run *r)
+{
+	if (!redact_has(&r->redact))
+		return;
+	redact_buf(r, &r->result, redact_json);
+	redact_buf(r, &r->stdout_text, redact_text);
+	redact_buf(r, &r->stderr_text, redact_text);
+	if (r->error && r->error_len)
+		redact_error(r);
+	if (r->result.failed || r->stdout_text.failed || r->stderr_text.failed) {
+		r->result.len = r->stdout_text.len = r->stderr_text.len = 0;
+		r->error = NULL;
+		run_refuse_text(r, EXIT_RUNTIME, NULL);
+	}
 }
 
 int run_refuse_bytes(struct run *r, int exit_code, const char *text, size_t len)
@@ -88,11 +131,15 @@ static size_t cut(const struct buf *text)
 int run_refuse_raw(struct run *r, int exit_code, const char *prefix, const char *text,
 		   size_t len)
 {
-	AUTO_BUF clean = {0};
+	AUTO_BUF clean = {0}, safe = {0};
 	size_t keep;
 
+	/* before the cut: half a secret would no longer be known for one */
+	redact_text(&r->redact, text, len, &safe);
 	buf_puts(&clean, prefix);
-	utf8_clean(&clean, text, len < LIMIT_ERROR ? len : LIMIT_ERROR + 4);
+	utf8_clean(&clean, safe.data ? safe.data : "",
+		   safe.len < LIMIT_ERROR ? safe.len : LIMIT_ERROR + 4);
+	clean.failed |= safe.failed;
 	keep = cut(&clean);
 	return run_refuse_bytes(
 	    r, exit_code, clean.failed ? NULL : arena_strndup(&r->arena, clean.data, keep),
@@ -112,22 +159,30 @@ int run_refuse_script(struct run *r, int exit_code, const char *prefix,
 	return run_refuse_raw(r, exit_code, whole.data, answer->error.data, answer->error.len);
 }
 
+#define LOG_LINE 2047
+
 void run_log(const struct run *r, hcp_log_level level, const char *fmt, ...)
 {
-	char line[2048];
+	AUTO_FREE char *line = NULL;
+	AUTO_BUF clean = {0};
 	va_list ap;
 	int n;
 
 	if (!r->rt->options.log)
 		return;
 	va_start(ap, fmt);
-	n = vsnprintf(line, sizeof(line), fmt, ap);
+	n = vasprintf(&line, fmt, ap);
 	va_end(ap);
-	if (n < 0)
+	if (n < 0) {
+		line = NULL;
 		return;
-	if ((size_t)n >= sizeof(line))
-		n = sizeof(line) - 1;
-	r->rt->options.log(r->rt->options.log_user, level, (hcp_str){line, (size_t)n});
+	}
+	redact_text(&r->redact, line, (size_t)n, &clean);
+	if (clean.failed)
+		return;
+	r->rt->options.log(r->rt->options.log_user, level,
+			   (hcp_str){clean.data ? clean.data : "",
+				     clean.len < LOG_LINE ? clean.len : LOG_LINE});
 }
 
 int64_t run_now_ns(void)
@@ -150,5 +205,6 @@ void exec_free(struct run *r)
 	buf_free(&r->result);
 	buf_free(&r->stdout_text);
 	buf_free(&r->stderr_text);
+	redact_clear(&r->redact);
 	arena_free(&r->arena);
 }

@@ -36,6 +36,18 @@ static json_t *shown_args(const struct run *r)
 	return schema_without_secrets(r->command->args, r->args);
 }
 
+/* What the caller or the Binding keeps secret may stand in an argument, too. */
+static json_t *safe_args(const struct run *r)
+{
+	json_t *shown = shown_args(r), *safe;
+
+	if (!shown || !redact_has(&r->redact))
+		return shown;
+	safe = redact_value(&r->redact, shown);
+	json_decref(shown);
+	return safe;
+}
+
 static void describe(const struct run *r, struct audit_record *rec)
 {
 	rec->run_id = r->id;
@@ -70,7 +82,7 @@ static int append(struct run *r, struct audit_record *rec, struct hcp_err *err)
 	if (!r->snap->audit)
 		return hcp_fail(err, HCP_E_CONFIG, "no log is open");
 	if (r->args && rec->kind != AUDIT_END)
-		args = shown_args(r);
+		args = safe_args(r);
 	rec->args = args;
 	rc = audit_append(r->snap->audit, rec, err);
 	json_decref(args);

@@ -49,6 +49,13 @@ static json_t *request_json(const struct run *r)
 		json_object_set_new(q, "tenant", json_string(r->call->tenant));
 	if (q && r->call->project)
 		json_object_set_new(q, "project_id", json_string(r->call->project));
+	if (q && r->call->token &&
+	    json_object_set_new(q, "token",
+				json_stringn((const char *)secret_bytes(r->call->token),
+					     secret_len(r->call->token))) < 0) {
+		json_decref(q);
+		return NULL;
+	}
 	return q;
 }
 
@@ -137,13 +144,28 @@ static int check_known_fields(struct run *r)
 	return 0;
 }
 
+/* Its id is recorded and shown to programs, its claims to guards. */
+static int check_no_token(struct run *r)
+{
+	json_t *clean;
+	bool same;
+
+	if (!redact_has(&r->redact))
+		return 0;
+	clean = redact_value(&r->redact, r->principal_json);
+	same = clean && json_equal(clean, r->principal_json);
+	json_decref(clean);
+	return same ? 0 : malformed(r, "the principal holds the token");
+}
+
 static int read_principal(struct run *r)
 {
 	struct principal *p = &r->principal;
 
 	if (!json_is_object(r->principal_json))
 		return malformed(r, "the provider's answer is not a principal");
-	if (check_known_fields(r) < 0 || take_string(r, "id", &p->id) < 0)
+	if (check_known_fields(r) < 0 || check_no_token(r) < 0 ||
+	    take_string(r, "id", &p->id) < 0)
 		return -1;
 	if (!p->id || !id_is_fine(p->id))
 		return malformed(r, "a principal needs an id");
@@ -177,8 +199,8 @@ static int take_answer(struct run *r, const struct script_result *answer)
 
 static int ask_provider(struct run *r)
 {
-	const struct policy_auth *auth =
-	    policy_auth_for(r->snap->policy, false, runtime_face_name(r->rt->options.face));
+	const struct policy_auth *auth = policy_auth_for(
+	    r->snap->policy, r->call->token != NULL, runtime_face_name(r->rt->options.face));
 	struct script_result answer = {0};
 	struct hcp_err err = {0};
 	struct operator_script script = {.role = SCRIPT_AUTH};

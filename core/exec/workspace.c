@@ -311,5 +311,6 @@ void exec_workspace(struct run *r, const char *pack_id, const struct workspace_t
 		envelope_words(r, pack_id, ops[t->op].key, args);
 	json_decref(args);
 	r->ok = !r->error && walk(r, t) == 0;
+	run_redact(r);
 	step_audit(r);
 }

@@ -116,6 +116,10 @@ HCP_API hcp_status hcp_call_session(hcp_call *c, const char *name);
 /* What the invoker asks to act as; NULL: nothing asked. Checked against the principal (§6.3
  * step 4). */
 HCP_API hcp_status hcp_call_identity(hcp_call *c, const char *tenant, const char *project_id);
+/* The token that stands for the invoker, shown to auth providers and to nobody else: 8 to 16384
+ * visible ASCII characters; {NULL, 0}: none. Copied to locked memory. HCP_EINVAL where it
+ * can't be one. */
+HCP_API hcp_status hcp_call_token(hcp_call *c, hcp_str token);
 /* A limit on the whole run from the start of hcp_exec, milliseconds; 0: the command's own
  * alone. */
 HCP_API hcp_status hcp_call_deadline_ms(hcp_call *c, uint64_t ms);

@@ -5,6 +5,7 @@
 #include "base/fd.h"
 #include "exec/explain.h"
 #include "exec/workspace.h"
+#include "secret/secret.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@ static void call_done(hcp_call *c)
 	fd_close(&c->cancel_fd);
 	free(c->tenant);
 	free(c->project);
+	secret_drop(c->token);
 }
 
 hcp_call *hcp_call_new(hcp_runtime *rt)
@@ -62,6 +64,33 @@ hcp_status hcp_call_identity(hcp_call *c, const char *tenant, const char *projec
 		       runtime_set_text(&c->project, project_id) < 0
 		   ? HCP_ENOMEM
 		   : HCP_OK;
+}
+
+#define TOKEN_LEAST 8
+
+static bool is_token(hcp_str t)
+{
+	if (!t.data || t.len < TOKEN_LEAST || t.len > LIMIT_TOKEN)
+		return false;
+	for (size_t i = 0; i < t.len; i++)
+		if (t.data[i] < '!' || t.data[i] > '~')
+			return false;
+	return true;
+}
+
+hcp_status hcp_call_token(hcp_call *c, hcp_str token)
+{
+	struct secret *s = NULL;
+
+	if (!c || ((token.data || token.len) && !is_token(token)))
+		return HCP_EINVAL;
+	if (token.data && !(s = secret_new(token.len)))
+		return HCP_ENOMEM;
+	if (s)
+		memcpy(secret_bytes(s), token.data, token.len);
+	secret_drop(c->token);
+	c->token = s;
+	return HCP_OK;
 }
 
 hcp_status hcp_call_deadline_ms(hcp_call *c, uint64_t ms)

@@ -19,14 +19,18 @@ static char *error_of(const struct run *r)
 static int write_json(const struct run *r, struct buf *out)
 {
 	json_t *explained;
+	AUTO_BUF text = {0};
 
 	if (!r->explain)
 		return envelope_write(r, out);
 	explained = explain_json(r);
 	if (explained)
-		json_add_value(out, explained);
+		json_add_value(&text, explained);
 	json_decref(explained);
-	return explained && !out->failed ? 0 : -1;
+	if (!explained || text.failed)
+		return -1;
+	redact_json(&r->redact, text.data, text.len, out);
+	return out->failed ? -1 : 0;
 }
 
 hcp_result *result_of(struct run *r)

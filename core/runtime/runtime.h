@@ -49,6 +49,7 @@ struct hcp_call {
 	hcp_runtime *rt;
 	char session[LIMIT_ID + 1];
 	char *tenant, *project; /* NULL: not asked */
+	struct secret *token;   /* NULL: none */
 	uint64_t deadline_ms;
 	int cancelled; /* atomic; scripts look at it */
 	int cancel_fd; /* eventfd; readable once cancelled; sticky */

@@ -201,16 +201,30 @@ static int six_bits(const struct span *s, size_t bit)
 	return (int)(two >> (10 - bit % 8) & 63);
 }
 
-/* The secret begins `before` bytes into a group of three. Of the digits at its ends, which it
- * shares with its neighbours, nothing is asked: they tell less than a byte. */
+/* The digit that holds the secret's last bits and others behind them, and padding. */
+static size_t base64_tail(const struct span *s, size_t digits, size_t bit)
+{
+	size_t left = 8 * s->len - bit, most = digits + 3;
+	const unsigned char *p = s->at + digits;
+
+	if (!left || p >= s->end || base64_digit(*p) < 0 ||
+	    base64_digit(*p) >> (6 - left) != six_bits(s, bit) >> (6 - left))
+		return digits;
+	for (digits++, p++; digits < most && p < s->end && *p == '='; p++)
+		digits++;
+	return digits;
+}
+
+/* The secret begins `before` bytes into a group of three. Of the digit before the first that is
+ * all its own nothing is asked: it tells less than a byte. */
 static size_t match_base64(const struct span *s, size_t before)
 {
-	size_t first = before ? before + 1 : 0, digits = 0;
+	size_t bit = before ? 6 * (before + 1) - 8 * before : 0, digits = 0;
 
-	for (size_t bit = 6 * first - 8 * before; bit + 6 <= 8 * s->len; bit += 6, digits++)
+	for (; bit + 6 <= 8 * s->len; bit += 6, digits++)
 		if (s->at + digits >= s->end || base64_digit(s->at[digits]) != six_bits(s, bit))
 			return 0;
-	return digits;
+	return digits ? base64_tail(s, digits, bit) : 0;
 }
 
 /* ---- the text ---- */
