@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define DOMAIN_PORT 53
+
 bool plan_as_root(void)
 {
 	return geteuid() == 0;
@@ -166,12 +168,18 @@ static uint32_t put_exec(struct writer *w, const struct conf_strings *paths)
 	return at;
 }
 
+/* The ports of the policy and that of names, which are asked for over TCP there: wrap_env.c. */
+static size_t port_count(const struct policy_sandbox *s)
+{
+	return s->network == POLICY_NET_CONNECT ? s->connect_count + 1 : 0;
+}
+
 static uint32_t put_ports(struct writer *w, const struct policy_sandbox *s)
 {
-	uint32_t at = put(w, NULL, s->connect_count * sizeof(at), sizeof(at)), port;
+	uint32_t at = put(w, NULL, port_count(s) * sizeof(at), sizeof(at)), port;
 
-	for (size_t i = 0; i < s->connect_count; i++) {
-		port = s->connect_ports[i];
+	for (size_t i = 0; i < port_count(s); i++) {
+		port = i < s->connect_count ? s->connect_ports[i] : DOMAIN_PORT;
 		if (w->base)
 			memcpy(w->base + at + i * sizeof(port), &port, sizeof(port));
 	}
@@ -291,7 +299,7 @@ static void set_header(const struct box_spec *spec, const struct plan_items *pla
 	p->bin_ino = spec->bin->ino;
 	p->stdin_given = spec->stdin_data != NULL;
 	p->exec_given = spec->exec_given;
-	p->port_count = (uint32_t)spec->sandbox->connect_count;
+	p->port_count = (uint32_t)port_count(spec->sandbox);
 	set_limits(&spec->limits, p);
 }
 

@@ -310,6 +310,11 @@ static int fail_program(const struct box_report *r, struct hcp_err *err)
 				"sandbox: bin unavailable: %s is in no folder that the sandbox "
 				"shows",
 				r->detail);
+	if (r->layer == BOX_LAYER_BIN && error == EACCES)
+		return hcp_fail(err, HCP_E_CONFIG,
+				"sandbox: bin unavailable: %s is closed to the user that the "
+				"program runs as: chmod o+x it",
+				r->detail);
 	if (error == ESTALE)
 		return hcp_fail(err, HCP_E_SYS,
 				"sandbox: %s unavailable: %s was replaced while the run began",

@@ -136,6 +136,14 @@ static int fill_spec(struct job *j)
 	return j->spec.envp ? 0 : run_refuse_text(r, EXIT_RUNTIME, NULL);
 }
 
+/* Judged by the kernel what step 6 would have refused, had it known. */
+static int exit_of(const struct hcp_err *err)
+{
+	if (strcmp(err->text, "exit 126") == 0)
+		return 126;
+	return str_starts(err->text, "invalid args: ") ? EXIT_DENIED : EXIT_ADAPTER;
+}
+
 static int build_plan(struct job *j, struct box_plan **plan)
 {
 	struct run *r = j->r;
@@ -145,7 +153,7 @@ static int build_plan(struct job *j, struct box_plan **plan)
 		return run_refuse_err(r, EXIT_ADAPTER,
 				      "sandbox: init unavailable: ", &r->rt->box_err);
 	if (box_plan_build(&j->spec, &r->arena, plan, &err) < 0)
-		return run_refuse_err(r, EXIT_ADAPTER, "", &err);
+		return run_refuse_err(r, exit_of(&err), "", &err);
 	return 0;
 }
 
@@ -159,8 +167,7 @@ static int act(struct job *j)
 	if (wrap_jail_lock(j) < 0 || wrap_jail_check_usage(j) < 0 || build_plan(j, &plan) < 0)
 		return -1;
 	if (box_run(r->rt->box, &j->spec, plan, &io, &r->outcome, &err) < 0)
-		return run_refuse_err(r, strcmp(err.text, "exit 126") == 0 ? 126 : EXIT_ADAPTER,
-				      "", &err);
+		return run_refuse_err(r, exit_of(&err), "", &err);
 	r->has_outcome = true;
 	/* what the program wrote stays; the caller learns that it is too much */
 	if (r->outcome.end == BOX_EXITED && wrap_jail_check_usage(j) < 0)

@@ -71,6 +71,10 @@ char **wrap_environment(struct run *r, const struct box_view *view)
 	/* below tier strong /tmp is the host's, and closed */
 	if (strcmp(view->tmp, "/tmp") != 0)
 		set(&e, "TMPDIR", view->tmp);
+	/* Landlock sees the ports of TCP only, so no UDP is let out and names are asked for
+	 * over TCP: resolv.conf(5) */
+	if (r->granted->sandbox.network == POLICY_NET_CONNECT)
+		set(&e, "RES_OPTIONS", "use-vc");
 	set_all(&e, &w->agent_env);
 	if (w->workspace == PACK_WS_WORKSPACE)
 		set(&e, w->home_env, view->workspace);

@@ -1,6 +1,7 @@
 -- Tier light: no namespaces, the host's own tree behind Landlock, a scratch folder in the place of private mounts.
 local world = require "world"
 local live = require "live"
+local jail = require "jail"
 local cjson = require "cjson"
 
 local manifest = [[
@@ -90,6 +91,28 @@ describe("tier light", function()
     assert.equal("pin 1234", (sh("ephemeral", 'echo "pin $(cat "$HCP_FILES/pin")"', { pin = "1234" })))
     assert.equal("", left())
   end)
+
+  if jail.as_root then
+    it("names the folder that keeps its program from the sandbox's user", function()
+      local bin = w.root .. "/packs/probe/bin"
+      for _, tier in ipairs { "light", "strong" } do
+        w:policy((grants:gsub("light", tier)))
+        for _, folder in ipairs { { bin, "/pack/bin" }, { w.dir } } do
+          os.execute("chmod 700 " .. world.quote(folder[1]))
+          local answer, _, status = sh("pack", "echo in")
+          if tier == "light" or folder[2] then
+            local shown = tier == "light" and folder[1] or folder[2]
+            assert.same({ "sandbox: bin unavailable: " .. shown ..
+              " is closed to the user that the program runs as: chmod o+x it", 1 }, { answer, status })
+          else
+            assert.equal("in", answer) -- its own root has no such folder
+          end
+          os.execute("chmod 711 " .. world.quote(folder[1]))
+          assert.equal("in", (sh("pack", "echo in")))
+        end
+      end
+    end)
+  end
 
   it("keeps a jail by its real path", function()
     assert.equal("", (sh("kept", "echo one > file")))

@@ -85,10 +85,41 @@ out["own"] = done(c.connect, "\0own")
     assert.equal("EACCES", envelope.result.tcp)
     w:policy(grants(("network: { connect: [%s] }"):format(port)))
     assert.equal("hello", inside(attempts()).tcp)
+    assert.same({ ["53"] = "ECONNREFUSED", ["54"] = "EACCES", options = "use-vc" }, inside [[
+for p in (53, 54): out[p] = done(lambda: socket.socket().connect(("127.0.0.1", p)))
+out["options"] = os.environ["RES_OPTIONS"]
+]])
     assert.same({ udp = "EPROTONOSUPPORT", raw = "EPROTONOSUPPORT", mptcp = "EPROTONOSUPPORT" }, inside [[
 out["udp"] = done(socket.socket, socket.AF_INET, socket.SOCK_DGRAM)
 out["raw"] = done(socket.socket, socket.AF_INET, socket.SOCK_RAW, 1)
 out["mptcp"] = done(socket.socket, socket.AF_INET, socket.SOCK_STREAM, 262)
 ]])
   end)
+
+  if jail.as_root then
+    it("of named ports finds names, over TCP", function()
+      -- a network of the test's own in which a server answers on TCP's port 53 only
+      world.write(w.dir .. "/resolv.conf", "nameserver 127.0.0.1\n")
+      world.write(w.dir .. "/named.py", [[
+import ctypes, fcntl, os, socket, struct, sys
+s = socket.socket()
+fcntl.ioctl(s, 0x8914, struct.pack("16sh14x", b"lo", 1))  # SIOCSIFFLAGS, IFF_UP
+assert ctypes.CDLL(None).mount(sys.argv[1].encode(), b"/etc/resolv.conf", None, 4096, None) == 0
+s.bind(("127.0.0.1", 53))
+s.listen()
+if os.fork():
+    os.execv(sys.argv[2], sys.argv[2:])
+os.dup2(os.open("/dev/null", os.O_RDWR), 1)
+c = s.accept()[0]
+q = c.recv(struct.unpack(">H", c.recv(2))[0])
+r = q[:2] + struct.pack(">5H", 0x8180, 1, 1, 0, 0) + q[12:q.index(b"\0", 12) + 5]
+r += struct.pack(">3HIH4B", 0xc00c, 1, 1, 60, 4, 192, 0, 2, 7)
+c.sendall(struct.pack(">H", len(r)) + r)
+]])
+      local code = "out['a'] = sorted({a[4][0] for a in socket.getaddrinfo('name.example', 80, socket.AF_INET)})"
+      local before = ("timeout 60 unshare -mn python3 %s %s"):format(quote(w.dir .. "/named.py"), quote(w.dir .. "/resolv.conf"))
+      w:policy(grants("network: { connect: [443] }"))
+      assert.same({ a = { "192.0.2.7" } }, inside(code, nil, nil, { before = before }))
+    end)
+  end
 end)

@@ -251,6 +251,7 @@ describe("the end of a run", function()
       status('{"pack_id":"life","verb_key":"run","args":{"mark":"/etc/x"}}'))
     assert.same({ 126, "no policy for nothere" }, status(text("", "nothere")))
     assert.same({ 126, "invalid envelope: not an object" }, status("[]"))
+    assert.same({ 126, "invalid args: too long" }, status((text(""):gsub(mark, ("x"):rep(140000))))) -- the kernel's word
     assert.same({ 126, "exit 126" }, status(text("", "broken")))
     assert.same({ 126, "exit 126" }, status(text("", "plain")))
     assert.same({ 127, "exit 127" }, status(text("", "gone")))

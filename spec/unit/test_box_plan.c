@@ -173,7 +173,8 @@ static void test_network(void **state)
 	w->sandbox.connect_ports = ports;
 	w->sandbox.connect_count = 2;
 	list = json_object_get(json_object_get(show(w), "network"), "connect");
-	assert_int_equal(json_array_size(list), 2);
+	assert_int_equal(json_array_size(list), 3);
+	assert_int_equal(json_integer_value(json_array_get(list, 2)), 53); /* for names */
 	assert_int_equal(json_integer_value(json_array_get(list, 0)), 443);
 	assert_int_equal(json_integer_value(json_array_get(list, 1)), 8443);
 	assert_list(json_object_get(w->json, "layers"),

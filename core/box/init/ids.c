@@ -10,6 +10,7 @@
 #include <linux/capability.h>
 #include <linux/sched.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 static void write_file(int dir, const char *path, const char *text)
 {
@@ -66,6 +67,23 @@ static void drop_capabilities(void)
 	need(BOX_LAYER_IDS, sys2(SYS_capset, SYS_PTR(&head), SYS_PTR(none)), "capset");
 }
 
+/* A folder on the way to the program that this user can't pass through would show as a program
+ * that can't be executed. */
+static void check_way(char *path)
+{
+	long r;
+
+	for (char *p = path; *p; p++) {
+		if (*p != '/' || p == path)
+			continue;
+		*p = '\0';
+		r = sys3(SYS_faccessat, AT_FDCWD, SYS_PTR(path), X_OK);
+		if (r == -EACCES)
+			fail(BOX_LAYER_BIN, r, path);
+		*p = '/';
+	}
+}
+
 void drop_privileges(struct box_init *s)
 {
 	if (!s->plan->user_first && sys1(SYS_geteuid, 0) == 0)
@@ -76,4 +94,5 @@ void drop_privileges(struct box_init *s)
 	if (sys1(SYS_geteuid, 0) != s->plan->uid || sys1(SYS_getegid, 0) != s->plan->gid ||
 	    s->plan->uid == 0)
 		fail(BOX_LAYER_IDS, EPERM, "uid");
+	check_way(s->base + s->plan->bin);
 }
