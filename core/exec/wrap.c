@@ -17,6 +17,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* Arguments are refused as in step 6, also where only now, or only by the kernel, it is known.
+ */
+static int exit_of(const struct hcp_err *err)
+{
+	if (strcmp(err->text, "exit 126") == 0)
+		return 126;
+	return str_starts(err->text, "invalid args: ") ? EXIT_DENIED : EXIT_ADAPTER;
+}
+
 static void job_free(struct job *j)
 {
 	box_bin_close(&j->bin);
@@ -69,7 +78,7 @@ static int rewrite_files(struct job *j)
 	files.has_jail = j->spec.jail != BOX_JAIL_NONE;
 	files.jail_inside = view.workspace;
 	if (argv_rewrite_files(j->r->argv, j->r->argc, &files, &j->r->arena, &paths, &err) < 0)
-		return run_refuse_err(j->r, EXIT_ADAPTER, "", &err);
+		return run_refuse_err(j->r, exit_of(&err), "", &err);
 	return check_links(j, &paths);
 }
 
@@ -88,7 +97,7 @@ static int gather_input(struct job *j)
 	case PACK_STDIN_ARG:
 		if (argv_string(json_object_get(r->args, j->wrap->stdin_arg),
 				j->wrap->stdin_arg, &r->arena, &text, &err) < 0)
-			return run_refuse_err(r, EXIT_ADAPTER, "", &err);
+			return run_refuse_err(r, exit_of(&err), "", &err);
 		buf_puts(&j->input, text);
 		break;
 	}
@@ -116,7 +125,7 @@ static int gather_files(struct job *j)
 			continue;
 		f->name = names->items[i];
 		if (argv_string(value, f->name, &r->arena, &f->data, &err) < 0)
-			return run_refuse_err(r, EXIT_ADAPTER, "", &err);
+			return run_refuse_err(r, exit_of(&err), "", &err);
 		f->len = strlen(f->data);
 		j->spec.file_count++;
 	}
@@ -134,14 +143,6 @@ static int fill_spec(struct job *j)
 	box_view(&j->spec, &view);
 	j->spec.envp = wrap_environment(r, &view);
 	return j->spec.envp ? 0 : run_refuse_text(r, EXIT_RUNTIME, NULL);
-}
-
-/* Judged by the kernel what step 6 would have refused, had it known. */
-static int exit_of(const struct hcp_err *err)
-{
-	if (strcmp(err->text, "exit 126") == 0)
-		return 126;
-	return str_starts(err->text, "invalid args: ") ? EXIT_DENIED : EXIT_ADAPTER;
 }
 
 static int build_plan(struct job *j, struct box_plan **plan)
