@@ -5,7 +5,7 @@ set(HCP_BASE_SOURCES
 
 set(HCP_CORE_SOURCES
   root/read.c root/settings.c root/root.c root/state.c
-  secret/secret.c secret/file.c secret/redact.c
+  secret/secret.c secret/file.c secret/store.c secret/redact.c
   script/limits.c script/match.c script/value.c script/value_push.c script/value_read.c script/value_write.c
   script/source.c script/stack.c script/state.c script/call.c script/script.c
   script/l_base.c script/l_string.c script/l_table.c script/l_require.c script/l_json.c script/l_os.c
@@ -22,7 +22,7 @@ set(HCP_CORE_SOURCES
   audit/rotate.c audit/sign.c audit/export.c
   box/host.c box/places.c box/scratch.c box/bin.c box/filter.c box/plan.c box/plan_json.c box/spawn.c
   box/facts.c box/cause.c box/run.c box/probe.c
-  runtime/where.c runtime/snapshot.c runtime/runtime.c runtime/result.c runtime/call.c runtime/admin.c runtime/lint.c runtime/who.c
+  runtime/where.c runtime/snapshot.c runtime/runtime.c runtime/result.c runtime/call.c runtime/admin.c runtime/lint.c runtime/who.c runtime/secrets.c
   runtime/audit.c runtime/doctor.c
   exec/envelope.c exec/exec.c exec/step_pack.c exec/step_session.c exec/step_policy.c exec/step_principal.c
   exec/step_capability.c exec/step_confirm.c exec/step_mint.c exec/step_adapter.c exec/step_audit.c
@@ -35,4 +35,4 @@ set(HCP_INIT_SOURCES
 
 set(HCP_CLI_SOURCES
   cli/main.c cli/args.c cli/token.c cli/describe.c cli/print.c cli/envelope.c cli/cmd_exec.c cli/cmd_session.c cli/cmd_packs.c cli/cmd_workspace.c
-  cli/cmd_explain.c cli/cmd_policy.c cli/policy_test.c cli/cmd_audit.c cli/cmd_audit_read.c cli/cmd_doctor.c)
+  cli/cmd_explain.c cli/cmd_policy.c cli/cmd_secret.c cli/policy_test.c cli/cmd_audit.c cli/cmd_audit_read.c cli/cmd_doctor.c)

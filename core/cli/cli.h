@@ -51,6 +51,7 @@ int cmd_packs(struct cli *c);
 int cmd_workspace(struct cli *c);
 int cmd_explain(struct cli *c);
 int cmd_policy(struct cli *c);
+int cmd_secret(struct cli *c);
 int cli_policy_test(struct cli *c, const char *path);
 int cmd_doctor(struct cli *c);
 int cmd_audit(struct cli *c);

@@ -30,6 +30,8 @@ const struct cli_verb cli_verbs[] = {
     {"policy", "policy lint | test FILE | show --principal ID | show <pack_id> <verb_key>",
      "what is wrong with the policy, whether it does as its tests say, who may do what",
      cmd_policy, CLI_LOOKS, cli_policy_options},
+    {"secret", "secret set <name> | list | rm <name>",
+     "keep secrets of providers and hooks: set reads stdin", cmd_secret, CLI_LOOKS, NULL},
     {"audit", "audit verify|tail|show|grep|export|recover|rotate|checkpoint|key ...",
      "read, verify and look after the audit log", cmd_audit, CLI_RUNS, cli_audit_options},
     {"doctor", "doctor", "try the sandbox, say what this host gives and what to do", cmd_doctor,

@@ -231,6 +231,16 @@ HCP_API hcp_status hcp_doctor(hcp_runtime *rt, hcp_result **out, hcp_error *err)
 /* {"session": name, "packs": [...]} */
 HCP_API hcp_status hcp_session(hcp_runtime *rt, hcp_call *c, hcp_result **out, hcp_error *err);
 
+/* ---- secrets ---- */
+
+/* Secrets are files of the root, for auth providers and mint hooks. Only the root folder's
+ * owner keeps them (HCP_EDENIED). `value`: 1 to 65536 bytes; the caller wipes its own copy. */
+HCP_API hcp_status hcp_secret_set(hcp_runtime *rt, const char *name, hcp_str value,
+				  hcp_error *err);
+HCP_API hcp_status hcp_secret_rm(hcp_runtime *rt, const char *name, hcp_error *err);
+/* {"secrets": [{name}]}; one that can't be used has the reason as `error`. */
+HCP_API hcp_status hcp_secret_list(hcp_runtime *rt, hcp_result **out, hcp_error *err);
+
 /* ---- policy ---- */
 
 /* Reads hcp.yaml, policies and packs anew and names all that is wrong at once: {"ok": ...,

@@ -80,12 +80,28 @@ static int take(int fd, const char *shown, struct secret **out, struct hcp_err *
 	return 0;
 }
 
+int secret_open_folder(const struct root *root, int *out, struct hcp_err *err)
+{
+	AUTO_BUF folder = {0};
+	AUTO_FD dir = -1;
+	struct stat st;
+
+	*out = -1;
+	buf_printf(&folder, "%s/secrets", root->path);
+	if (folder.failed)
+		return hcp_fail_nomem(err);
+	if (trust_open_dir(root->fd, "secrets", root->path, &dir, err) < 0 ||
+	    check_closed(dir, folder.data, "700", &st, err) < 0)
+		return -1;
+	*out = fd_steal(&dir);
+	return 0;
+}
+
 int secret_read(const struct root *root, const char *name, struct secret **out,
 		struct hcp_err *err)
 {
 	AUTO_FD dir = -1, fd = -1;
 	AUTO_BUF folder = {0}, shown = {0};
-	struct stat st;
 
 	*out = NULL;
 	if (!name_is_id(name))
@@ -94,8 +110,7 @@ int secret_read(const struct root *root, const char *name, struct secret **out,
 	buf_printf(&shown, "%s/secrets/%s", root->path, name);
 	if (folder.failed || shown.failed)
 		return hcp_fail_nomem(err);
-	if (trust_open_dir(root->fd, "secrets", root->path, &dir, err) < 0 ||
-	    check_closed(dir, folder.data, "700", &st, err) < 0 ||
+	if (secret_open_folder(root, &dir, err) < 0 ||
 	    trust_open_file(dir, name, folder.data, &fd, err) < 0)
 		return -1;
 	return take(fd, shown.data, out, err);

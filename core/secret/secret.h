@@ -25,4 +25,20 @@ void secret_cut(struct secret *s, size_t len);
 int secret_read(const struct root *root, const char *name, struct secret **out,
 		struct hcp_err *err) HCP_MUST_CHECK;
 
+/* The folder secrets/, judged; ENOENT in errno where there is none. The caller closes *out. */
+int secret_open_folder(const struct root *root, int *out, struct hcp_err *err) HCP_MUST_CHECK;
+
+/* ---- keeping them (store.c); for the root's owner ---- */
+
+/* Puts a value under a name, 0600 in a folder that is made 0700; it appears whole or not at
+ * all. */
+int secret_write(const struct root *root, const char *name, const unsigned char *bytes,
+		 size_t len, struct hcp_err *err) HCP_MUST_CHECK;
+/* HCP_E_INVALID where there is none of that name. */
+int secret_remove(const struct root *root, const char *name,
+		  struct hcp_err *err) HCP_MUST_CHECK;
+/* Names, sorted, in the arena. */
+int secret_list(const struct root *root, struct arena *a, struct conf_strings *out,
+		struct hcp_err *err) HCP_MUST_CHECK;
+
 #endif
