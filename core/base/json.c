@@ -447,6 +447,14 @@ void json_add_value(struct buf *out, const json_t *v)
 	}
 }
 
+/* What jansson may still find wrong with a text that the scanner let through. All else is
+ * memory that its buffers couldn't have, which it tells as a syntax error or not at all. */
+static bool is_judgement(enum json_error_code code)
+{
+	return code == json_error_numeric_overflow || code == json_error_duplicate_key ||
+	       code == json_error_null_byte_in_key;
+}
+
 json_t *json_parse(const char *text, size_t len, unsigned max_depth, struct hcp_err *err)
 {
 	struct json_scan scan;
@@ -459,7 +467,7 @@ json_t *json_parse(const char *text, size_t len, unsigned max_depth, struct hcp_
 	}
 	value = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL,
 			   &why);
-	if (!value && json_error_code(&why) == json_error_out_of_memory)
+	if (!value && !is_judgement(json_error_code(&why)))
 		hcp_fail_nomem(err);
 	else if (!value)
 		hcp_fail(err, HCP_E_INVALID, "%s at byte %d", why.text, why.position);
