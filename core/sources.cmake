@@ -18,8 +18,8 @@ set(HCP_CORE_SOURCES
   policy/tables.c policy/block.c policy/sandbox.c policy/identity.c policy/file.c policy/folders.c policy/check.c
   policy/load.c policy/match.c policy/who.c
   audit/chain.c audit/record.c audit/files.c audit/lines.c audit/place.c audit/lock.c audit/store.c
-  audit/append.c audit/audit.c audit/read.c audit/tail.c audit/verify_chain.c audit/verify.c audit/mend.c audit/recover.c
-  audit/rotate.c audit/sign.c audit/export.c
+  audit/append.c audit/audit.c audit/read.c audit/tail.c audit/verify_chain.c audit/verify_ends.c audit/verify.c
+  audit/mend.c audit/recover.c audit/rotate.c audit/copy.c audit/retain.c audit/sign.c audit/export.c
   box/host.c box/places.c box/scratch.c box/bin.c box/filter.c box/plan.c box/plan_json.c box/spawn.c
   box/facts.c box/cause.c box/run.c box/probe.c
   runtime/where.c runtime/snapshot.c runtime/runtime.c runtime/result.c runtime/call.c runtime/admin.c runtime/lint.c runtime/who.c runtime/secrets.c

@@ -19,7 +19,8 @@ static int write_locked(struct audit *a, const struct buf *body, struct written 
 {
 	struct place p;
 
-	if (place_find(a, &p, err) < 0 || place_add(a, &p, body->data, body->len, err) < 0)
+	if (place_find(a, &p, err) < 0 || place_rotate_due(a, &p, err) < 0 ||
+	    place_add(a, &p, body->data, body->len, err) < 0)
 		return -1;
 	place_head(a, &p, &w->head);
 	switch (a->sync) {

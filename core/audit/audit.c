@@ -93,12 +93,18 @@ int audit_open(struct root *root, const struct settings *set, struct audit **out
 		return hcp_fail_nomem(err);
 	a->dir = a->lock.fd = a->head.fd = -1;
 	a->sync = set->audit_sync;
+	a->copy_fd = -1;
 	a->args = set->audit_args;
+	a->rotate_bytes = (uint64_t)set->audit_rotate_bytes;
+	a->rotate_us = set->audit_rotate_ms * 1000;
+	a->keep = (size_t)set->audit_keep;
 	if (store_lock_init(a, err) < 0) {
 		free(a);
 		return -1;
 	}
 	rc = set->audit_path ? open_given(a, set->audit_path, err) : open_default(a, root, err);
+	if (rc == 0 && set->audit_syslog && !(a->copy_path = strdup(set->audit_syslog)))
+		rc = hcp_fail_nomem(err);
 	if (rc < 0) {
 		audit_close(a);
 		return -1;
@@ -113,6 +119,8 @@ void audit_close(struct audit *a)
 		return;
 	store_close(a);
 	store_lock_free(a);
+	fd_close(&a->copy_fd);
+	free(a->copy_path);
 	free(a->shown);
 	free(a);
 }

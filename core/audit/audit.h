@@ -19,7 +19,8 @@ enum audit_kind {
 	AUDIT_RECOVER,
 	AUDIT_ROTATE,
 	AUDIT_CHECKPOINT,
-	AUDIT_WORKSPACE
+	AUDIT_WORKSPACE,
+	AUDIT_REMOVE
 };
 
 /* NULL strings and negative numbers are left out of the line. */
@@ -48,6 +49,8 @@ void audit_close(struct audit *a);
 /* Durable when it returns 0, as `sync` says. err.text is what follows "audit: ". */
 int audit_append(struct audit *a, const struct audit_record *r,
 		 struct hcp_err *err) HCP_MUST_CHECK;
+/* Why the last copy to audit.syslog didn't get there, as an errno, once; 0: all did. */
+int audit_copy_error(struct audit *a);
 
 #define AUDIT_RUN_ID_SIZE 27
 /* A ULID: 48 bits of time, 80 of randomness, Crockford base32. */

@@ -204,6 +204,15 @@ bool chain_parse(const char *line, size_t len, struct chain_link *out)
 	       tail == end;
 }
 
+bool chain_parse_time(const char *line, size_t len, char out[CHAIN_TIME_SIZE])
+{
+	const char *p = line, *end = line + len;
+	uint64_t seq;
+
+	return skip(&p, end, seq_key, LEN(seq_key)) && take_number(&p, end, &seq) &&
+	       skip(&p, end, time_key, LEN(time_key)) && take_time(&p, end, out);
+}
+
 void chain_hash(const char *line, size_t len, char out[CHAIN_HASH_SIZE])
 {
 	hash_hex(line, len < UNHASHED_LEN ? 0 : len - UNHASHED_LEN, out);
@@ -243,6 +252,16 @@ void chain_end(const char *hash, char out[CHAIN_END_SIZE + 1])
 {
 	snprintf(out, CHAIN_END_SIZE + 1, "%s%.*s%s\n", hash_key + 1, (int)HASH_LEN, hash,
 		 line_end);
+}
+
+bool chain_parse_end(const char end[CHAIN_END_SIZE], char hash[CHAIN_HASH_SIZE])
+{
+	char again[CHAIN_END_SIZE + 1];
+
+	memcpy(hash, end + LEN(hash_key) - 1, HASH_LEN);
+	hash[HASH_LEN] = '\0';
+	chain_end(hash, again);
+	return memcmp(again, end, CHAIN_END_SIZE) == 0;
 }
 
 void chain_head_format(const struct chain_head *h, char out[CHAIN_HEAD_SIZE])

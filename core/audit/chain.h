@@ -42,6 +42,8 @@ int chain_line(struct chain_tip *tip, int64_t now_us, const char *body, size_t b
 	       char *line, size_t *len, struct hcp_err *err) HCP_MUST_CHECK;
 /* `line` without its newline. False: it has not the form of a record. */
 bool chain_parse(const char *line, size_t len, struct chain_link *out);
+/* The time of a line, from its beginning alone. */
+bool chain_parse_time(const char *line, size_t len, char out[CHAIN_TIME_SIZE]);
 /* The hash that a line should carry. */
 void chain_hash(const char *line, size_t len, char out[CHAIN_HASH_SIZE]);
 /* Whether the hash that a parsed line carries is that of its bytes. */
@@ -57,6 +59,8 @@ void chain_format_missing(uint64_t first, uint64_t last, char out[80]);
  * position where a record is known to end. */
 #define CHAIN_END_SIZE (9 + 64 + 3)
 void chain_end(const char *hash, char out[CHAIN_END_SIZE + 1]);
+/* The inverse. */
+bool chain_parse_end(const char end[CHAIN_END_SIZE], char hash[CHAIN_HASH_SIZE]);
 
 /* audit.head: which file holds the log, how long it is known to be, its last record there. */
 struct chain_head {

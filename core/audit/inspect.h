@@ -116,6 +116,17 @@ int audit_recover(struct audit *a, struct audit_recovery *out,
 int audit_rotate(struct audit *a, uint64_t min_bytes, char segment[NAME_MAX + 1],
 		 struct hcp_err *err) HCP_MUST_CHECK;
 
+struct audit_removal {
+	size_t removed; /* segments */
+	size_t left;    /* that are beyond audit.keep and stayed; reason says why */
+	char reason[160];
+};
+/* Removes the oldest segments until audit.keep are left, where the whole log verifies but for
+ * damage that a recover record speaks of. Each removal is recorded before it is done, with the
+ * hash of the segment's last record, so that verifying knows the gap. */
+int audit_retain(struct audit *a, struct audit_removal *out,
+		 struct hcp_err *err) HCP_MUST_CHECK;
+
 #define AUDIT_KEY_SIZE 65 /* an Ed25519 public key in hex, and its NUL */
 /* Makes secrets/audit_key, where there is none. */
 int audit_key_create(const struct root *root, char public_key[AUDIT_KEY_SIZE],

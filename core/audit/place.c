@@ -72,6 +72,7 @@ int place_add(struct audit *a, struct place *p, const char *body, size_t len,
 	}
 	p->tip = next;
 	p->size += line_len;
+	place_copy(a, a->line, line_len);
 	return 0;
 }
 

@@ -29,6 +29,15 @@ int place_settle(struct audit *a, const struct place *p, struct hcp_err *err) HC
 int place_forward(struct audit *a, const struct chain_head *to,
 		  struct hcp_err *err) HCP_MUST_CHECK;
 
+/* rotate.c: puts the log aside as a segment and goes on in a new one; *p is the end there. */
+int place_rotate(struct audit *a, struct place *p, char segment[NAME_MAX + 1],
+		 struct hcp_err *err) HCP_MUST_CHECK;
+/* rotate.c: the same where the settings want it by size or age. */
+int place_rotate_due(struct audit *a, struct place *p, struct hcp_err *err) HCP_MUST_CHECK;
+
+/* copy.c: hands a line to audit.syslog. Never waits and never fails: the file counts. */
+void place_copy(struct audit *a, const char *line, size_t len);
+
 /* append.c: the whole way of a record, which takes the lock itself. *at: the head that names
  * it. */
 int place_append(struct audit *a, const struct audit_record *r, struct chain_head *at,

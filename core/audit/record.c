@@ -33,6 +33,7 @@ static const char *const kind_names[] = {
     [AUDIT_ROTATE] = "rotate",
     [AUDIT_CHECKPOINT] = "checkpoint",
     [AUDIT_WORKSPACE] = "workspace",
+    [AUDIT_REMOVE] = "remove",
 };
 
 const char *record_kind_name(enum audit_kind kind)

@@ -28,7 +28,8 @@ struct store_file {
 struct store_log {
 	atomic_uint refs;
 	struct store_file file;
-	bool followed; /* its end was once checked line by line */
+	bool followed;               /* its end was once checked line by line */
+	char since[CHAIN_TIME_SIZE]; /* of its first record; "": not read yet */
 };
 
 struct audit {
@@ -39,6 +40,10 @@ struct audit {
 	    head_name[STORE_NAME_MAX + 8], stem[STORE_NAME_MAX + 1], ext[STORE_NAME_MAX + 1];
 	enum audit_sync sync;
 	enum audit_args args;
+	uint64_t rotate_bytes; /* 0: not by size */
+	int64_t rotate_us;     /* 0: not by age */
+	size_t keep;           /* segments; 0: all */
+	char *copy_path;       /* NULL: no copies */
 
 	/* Guards what follows. flock is per open description, so threads that share one would
 	 * all hold it at once. */
@@ -48,6 +53,8 @@ struct audit {
 	struct store_log *log; /* NULL: not opened yet */
 	bool seen;             /* there was a log once */
 	char line[LIMIT_AUDIT_LINE];
+	int copy_fd; /* -1: not connected */
+	atomic_int copy_error;
 };
 
 /* What the lock changed in the thread, to be put back. */

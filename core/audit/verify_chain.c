@@ -117,18 +117,6 @@ static void note_run(struct verify *v, const struct line *line, const struct cha
 		v->failed = true;
 }
 
-/* Whether this is a record that was known elsewhere. Another one with its number counts against
- * it only at the end: of two that were written at once, either may be it. */
-static void compare(struct verify_known *k, const struct chain_link *link)
-{
-	if (!k->hash || link->seq != k->seq)
-		return;
-	if (strcmp(link->hash, k->hash) == 0)
-		k->found = true;
-	else
-		k->differs = true;
-}
-
 /* A record whose own hash holds and that follows nothing which was seen. */
 static void judge_gap(struct verify *v, const struct chain_link *link)
 {
@@ -137,7 +125,9 @@ static void judge_gap(struct verify *v, const struct chain_link *link)
 	char missing[80];
 
 	chain_format_missing(next, link->seq - 1, missing);
-	if (link->seq < next)
+	if (v->out->records == 1 && v->line == 1 && link->seq > next && !recover)
+		verify_note_before(v, link);
+	else if (link->seq < next)
 		verify_report(v, AUDIT_MISPLACED, false, link->seq,
 			      "record %" PRIu64 " stands after record %" PRIu64, link->seq,
 			      next - 1);
@@ -151,16 +141,6 @@ static void judge_gap(struct verify *v, const struct chain_link *link)
 	else
 		verify_report(v, v->line == 1 && !recover ? AUDIT_NO_SEGMENT : AUDIT_MISSING,
 			      recover, next, "%s", missing);
-}
-
-/* The first record of what is left, where the rest was archived up to a checkpoint. */
-static bool follows_known(struct verify *v, const struct chain_link *link)
-{
-	if (!v->known.hash || v->out->records > 1 || link->seq != v->known.seq + 1 ||
-	    strcmp(link->prev, v->known.hash) != 0)
-		return false;
-	v->known.found = true;
-	return true;
 }
 
 static bool has_number(const struct verify *v, uint64_t seq)
@@ -210,7 +190,7 @@ static bool judge_link(struct verify *v, const struct chain_link *link)
 	else if (before)
 		verify_report(v, AUDIT_EDITED, false, link->seq,
 			      "record %" PRIu64 " carries the wrong number", link->seq);
-	else if (follows_known(v, link))
+	else if (verify_follows_known(v, link))
 		return true;
 	else
 		judge_gap(v, link);
@@ -260,12 +240,15 @@ void verify_line(struct verify *v, const struct line *line, bool last)
 		judge_edited(v, line, &link);
 		return;
 	}
-	if (judge_link(v, &link) && strcmp(link.time, v->time) < 0)
-		verify_report(v, AUDIT_CLOCK, false, link.seq,
-			      "record %" PRIu64 " is from before the record before it",
-			      link.seq);
-	compare(&v->head, &link);
-	compare(&v->known, &link);
+	if (judge_link(v, &link)) {
+		verify_note_removed(v, line, &link);
+		if (strcmp(link.time, v->time) < 0)
+			verify_report(v, AUDIT_CLOCK, false, link.seq,
+				      "record %" PRIu64 " is from before the record before it",
+				      link.seq);
+	}
+	verify_compare(&v->head, &link);
+	verify_compare(&v->known, &link);
 	keep_tip(v, link.seq, link.hash);
 	v->strangers = 0;
 	if (v->out->first_seq == 0)
@@ -275,34 +258,4 @@ void verify_line(struct verify *v, const struct line *line, bool last)
 		memcpy(v->out->last_hash, link.hash, sizeof(link.hash));
 		memcpy(v->time, link.time, sizeof(v->time));
 	}
-}
-
-static void end_known(struct verify *v, const struct verify_known *k, const char *who)
-{
-	if (!k->hash || k->seq == 0 || k->found)
-		return;
-	if (k->differs)
-		verify_report(v, AUDIT_EDITED, false, k->seq,
-			      "record %" PRIu64 " is not the one that the %s knows", k->seq,
-			      who);
-	else if (k->seq > v->out->last_seq)
-		verify_report(v, AUDIT_TRUNCATED, false, k->seq,
-			      "the log ends at record %" PRIu64
-			      ", the %s knows record %" PRIu64,
-			      v->out->last_seq, who, k->seq);
-}
-
-void verify_end(struct verify *v)
-{
-	const char *id;
-	json_t *seq;
-
-	v->file = NULL;
-	v->line = v->offset = 0;
-	end_known(v, &v->head, "head");
-	end_known(v, &v->known, "checkpoint");
-	json_object_foreach(v->begun, id, seq)
-	    verify_report(v, AUDIT_ORPHANED, false, (uint64_t)json_integer_value(seq),
-			  "run %s began at record %" JSON_INTEGER_FORMAT " and has no end", id,
-			  json_integer_value(seq));
 }

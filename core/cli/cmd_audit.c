@@ -206,13 +206,22 @@ static int recover_verb(struct cli *c)
 	return print_result(c, status, res, &err);
 }
 
+/* 1: segments stayed that should have gone. */
 static int rotate_verb(struct cli *c)
 {
 	hcp_error err = {.size = sizeof(err)};
 	hcp_result *res = NULL;
 	hcp_status status = hcp_audit_rotate(c->rt, &res, &err);
+	json_t *v = NULL;
+	int code;
 
-	return print_result(c, status, res, &err);
+	if (status == HCP_OK)
+		v = json_loadb(hcp_result_json(res).data, hcp_result_json(res).len, 0, NULL);
+	code = print_result(c, status, res, &err);
+	if (code == 0 && number(v, "left") > 0)
+		code = cli_fail(1, "%s", text(v, "reason"));
+	json_decref(v);
+	return code;
 }
 
 /* One line, on a terminal, too: it is what `verify --checkpoint` reads. */

@@ -77,7 +77,7 @@ static void describe(const struct run *r, struct audit_record *rec)
 static int append(struct run *r, struct audit_record *rec, struct hcp_err *err)
 {
 	json_t *args = NULL;
-	int rc;
+	int rc, lost;
 
 	if (!r->snap->audit)
 		return hcp_fail(err, HCP_E_CONFIG, "no log is open");
@@ -86,6 +86,10 @@ static int append(struct run *r, struct audit_record *rec, struct hcp_err *err)
 	rec->args = args;
 	rc = audit_append(r->snap->audit, rec, err);
 	json_decref(args);
+	lost = audit_copy_error(r->snap->audit);
+	if (lost)
+		run_log(r, HCP_LOG_WARN, "audit: no copy for syslog: %s",
+			strerrordesc_np(lost));
 	return rc;
 }
 

@@ -206,7 +206,8 @@ HCP_API hcp_status hcp_audit_verify(hcp_runtime *rt, hcp_str checkpoint, const c
 				    hcp_result **out, hcp_error *err);
 /* Takes up a log that runs refuse to write to. {"recovered": bool, "detail": text} */
 HCP_API hcp_status hcp_audit_recover(hcp_runtime *rt, hcp_result **out, hcp_error *err);
-/* Goes on in a new file. {"segment": name} */
+/* Goes on in a new file, and then removes segments beyond audit.keep, where the log verifies.
+ * {"segment": name, "removed": n, "left": n, "reason": text where left isn't 0} */
 HCP_API hcp_status hcp_audit_rotate(hcp_runtime *rt, hcp_result **out, hcp_error *err);
 /* A signed statement of where the chain is, to be kept elsewhere. */
 HCP_API hcp_status hcp_audit_checkpoint(hcp_runtime *rt, hcp_result **out, hcp_error *err);

@@ -45,7 +45,10 @@ struct settings {
 	struct settings_session *sessions;
 	const char *audit_path; /* absolute; NULL: <state>/audit/audit.jsonl */
 	enum audit_sync audit_sync;
-	enum audit_args audit_args; /* default redacted */
+	enum audit_args audit_args;                  /* default redacted */
+	int64_t audit_rotate_bytes, audit_rotate_ms; /* 0: not by that */
+	int64_t audit_keep;                          /* segments; 0: all */
+	const char *audit_syslog;                    /* a datagram socket; NULL: no copy */
 	int64_t lua_memory, lua_instructions, lua_timeout_ms;
 	bool lock;              /* only /etc/hcp/hcp.yaml's counts */
 	bool activate_operator; /* only the owner of the root activates */

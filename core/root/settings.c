@@ -10,6 +10,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
+
+#define ROTATE_SIZE_MIN   (64 << 10)
+#define ROTATE_AGE_MIN_MS 60000
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define ROW(conf, k, t, member, text, ...)                                                     \
@@ -18,9 +22,14 @@
 		__VA_ARGS__                                                                    \
 	}
 
+struct rotate_conf {
+	int64_t size, age_ms;
+};
 struct audit_conf {
-	const char *path;
+	const char *path, *syslog;
 	int sync, args;
+	struct rotate_conf rotate;
+	int64_t keep; /* -1: not written */
 };
 struct lua_conf {
 	int64_t memory, timeout_ms;
@@ -76,6 +85,19 @@ static const char *check_absolute(const char *s)
 	return *s == '/' ? check_path(s) : "must be an absolute path";
 }
 
+static const char *check_socket(const char *s)
+{
+	if (strlen(s) >= sizeof(((struct sockaddr_un *)NULL)->sun_path))
+		return "is longer than a socket's path can be";
+	return check_absolute(s);
+}
+
+static const struct conf_field rotate_rows[] = {
+    ROW(rotate_conf, "size", CONF_SIZE, size, "bytes from which on the log is put aside"),
+    ROW(rotate_conf, "age", CONF_DURATION, age_ms, "age of its first record, the same"),
+};
+static const struct conf_table rotate_table = {"rotate", rotate_rows, COUNT(rotate_rows)};
+
 static const struct conf_field audit_rows[] = {
     ROW(audit_conf, "path", CONF_STRING, path, "the log, relative to the root",
 	.check = check_path),
@@ -83,6 +105,11 @@ static const struct conf_field audit_rows[] = {
 	.names = sync_names),
     ROW(audit_conf, "args", CONF_ENUM, args, "what of the arguments is recorded",
 	.names = args_names),
+    ROW(audit_conf, "rotate", CONF_TABLE, rotate, "when a new file is begun",
+	.sub = &rotate_table),
+    ROW(audit_conf, "keep", CONF_INT, keep, "segments that `hcp audit rotate` leaves"),
+    ROW(audit_conf, "syslog", CONF_STRING, syslog, "a socket that gets a copy of each record",
+	.check = check_socket),
 };
 static const struct conf_table audit_table = {"audit", audit_rows, COUNT(audit_rows)};
 
@@ -202,6 +229,29 @@ static enum audit_args args_of(int index)
 	return AUDIT_ARGS_NONE;
 }
 
+/* A log that is put aside at every record, or segments that go as soon as they are there, are
+ * slips of the pen. */
+static int take_rotation(const struct conf_ctx *c, const struct yaml_node *top,
+			 const struct audit_conf *a, struct settings *out, struct hcp_err *err)
+{
+	const struct yaml_node *audit = yaml_get(top, "audit");
+	const struct yaml_node *rotate = audit ? yaml_get(audit, "rotate") : NULL;
+	int rc = 0;
+
+	if (a->rotate.size && a->rotate.size < ROTATE_SIZE_MIN)
+		rc |= conf_fail(c, yaml_get(rotate, "size"), err,
+				"\"size\" must be at least 64K");
+	if (a->rotate.age_ms && a->rotate.age_ms < ROTATE_AGE_MIN_MS)
+		rc |= conf_fail(c, yaml_get(rotate, "age"), err, "\"age\" must be at least 1m");
+	if (a->keep == 0)
+		rc |= conf_fail(c, yaml_get(audit, "keep"), err, "\"keep\" must be at least 1");
+	out->audit_rotate_bytes = a->rotate.size;
+	out->audit_rotate_ms = a->rotate.age_ms;
+	out->audit_keep = a->keep > 0 ? a->keep : 0;
+	out->audit_syslog = a->syslog;
+	return rc;
+}
+
 static int take(const struct conf_ctx *c, const char *real, const struct file_conf *f,
 		struct settings *out, struct hcp_err *err)
 {
@@ -245,7 +295,7 @@ static int parse(const struct conf_ctx *c, const char *real, const char *text, s
 		 struct settings *out, struct hcp_err *err)
 {
 	const struct yaml_node *top;
-	struct file_conf conf = {0};
+	struct file_conf conf = {.audit.keep = -1};
 	int rc;
 
 	if (yaml_parse(c->arena, c->file, text, len, &top, err) < 0) {
@@ -257,7 +307,8 @@ static int parse(const struct conf_ctx *c, const char *real, const char *text, s
 		rc = conf_fail(c, yaml_get(top, "hcp"), err,
 			       "\"hcp\" must be 1, the only format version there is");
 	if (rc == 0 || c->all)
-		rc |= take(c, real, &conf, out, err);
+		rc |= take_rotation(c, top, &conf.audit, out, err) |
+		      take(c, real, &conf, out, err);
 	return rc;
 }
 

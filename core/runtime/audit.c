@@ -296,10 +296,16 @@ hcp_status hcp_audit_recover(hcp_runtime *rt, hcp_result **out, hcp_error *err)
 static int rotate_task(struct snapshot *s, void *value, struct hcp_err *err)
 {
 	char segment[NAME_MAX + 1];
+	struct audit_removal r;
+	json_t *j;
 
-	if (audit_rotate(s->audit, 0, segment, err) < 0)
+	if (audit_rotate(s->audit, 0, segment, err) < 0 || audit_retain(s->audit, &r, err) < 0)
 		return -1;
-	return keep(json_pack("{s:s}", "segment", segment), value, err);
+	j = json_pack("{s:s,s:I,s:I}", "segment", segment, "removed", (json_int_t)r.removed,
+		      "left", (json_int_t)r.left);
+	if (j && r.left > 0)
+		json_object_set_new(j, "reason", json_string(r.reason));
+	return keep(j, value, err);
 }
 
 hcp_status hcp_audit_rotate(hcp_runtime *rt, hcp_result **out, hcp_error *err)

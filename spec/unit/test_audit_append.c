@@ -8,6 +8,8 @@
 #include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 
 static int64_t now_ms(void)
@@ -555,6 +557,38 @@ static void a_read_only_folder_denies(void **state)
 	assert_int_equal(umount(l->state), 0);
 }
 
+/* Nobody reads them: the log doesn't wait, and it says so. */
+static void copies_never_delay(void **state)
+{
+	struct log *l = *state;
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	AUTO_FD fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	char got[LIMIT_AUDIT_LINE];
+	struct audit *a;
+	int n = 0;
+
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s/socket", l->state);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&at, sizeof(at)), 0);
+	l->set.audit_syslog = at.sun_path;
+	a = log_open(l);
+	log_add(a, AUDIT_DENY);
+	assert_int_equal(audit_copy_error(a), 0);
+	for (; n < 20000 && audit_copy_error(a) == 0; n++)
+		log_add(a, AUDIT_DENY);
+	assert_in_range(n, 1, 19999);
+	assert_true(recv(fd, got, sizeof(got), 0) > 0);
+	assert_memory_equal(got, "<86>hcp[", 8);
+	/* once there is room again, they come again */
+	while (recv(fd, got, sizeof(got), MSG_DONTWAIT) > 0)
+		;
+	log_add(a, AUDIT_DENY);
+	assert_int_equal(audit_copy_error(a), 0);
+	assert_true(recv(fd, got, sizeof(got), MSG_DONTWAIT) > 0);
+	assert_memory_equal(got, "<84>hcp[", 8);
+	audit_close(a);
+	assert_int_equal(log_check_dense(l), n + 3);
+}
+
 static void the_head_knows_where_the_log_ends(void **state)
 {
 	struct log *l = *state;
@@ -603,6 +637,7 @@ int main(void)
 	    LOG_TEST(the_hosts_own_xfsz_is_left_alone),
 	    LOG_TEST(a_full_disk_denies_and_heals),
 	    LOG_TEST(a_read_only_folder_denies),
+	    LOG_TEST(copies_never_delay),
 	    LOG_TEST(the_head_knows_where_the_log_ends),
 	};
 

@@ -104,6 +104,13 @@ static int recover(struct audit *a)
 	return audit_recover(a, &r, NULL);
 }
 
+static int retain(struct audit *a)
+{
+	struct audit_removal r;
+
+	return audit_retain(a, &r, NULL);
+}
+
 /* States that it is done in. */
 static void nothing(struct log *l)
 {
@@ -139,6 +146,27 @@ static void rotated(struct log *l)
 	audit_close(a);
 }
 
+static void large(struct log *l)
+{
+	some_records(l);
+	l->set.audit_rotate_bytes = 1000;
+}
+
+static void old(struct log *l)
+{
+	some_records(l);
+	usleep(2000);
+	l->set.audit_rotate_ms = 1;
+}
+
+static void three_segments(struct log *l)
+{
+	rotated(l);
+	rotated(l);
+	rotated(l);
+	l->set.audit_keep = 1;
+}
+
 static void moved_away(struct log *l)
 {
 	some_records(l);
@@ -156,15 +184,19 @@ static const struct scenario {
 	void (*before)(struct log *);
 	int (*act)(struct audit *);
 	bool damaged; /* what verify says once records are lost */
+	bool removes; /* records go, and verify knows that they did */
 } scenarios[] = {
-    {"first append", nothing, append, false},
-    {"append", some_records, append, false},
-    {"append after a torn record", torn, append, false},
-    {"append after a rotation", rotated, append, false},
-    {"rotate", some_records, rotate, false},
-    {"first rotate", nothing, rotate, false},
-    {"recover a missing log", moved_away, recover, true},
-    {"recover a missing head", headless, recover, false},
+    {"first append", nothing, append, false, false},
+    {"append", some_records, append, false, false},
+    {"append after a torn record", torn, append, false, false},
+    {"append after a rotation", rotated, append, false, false},
+    {"append that rotates by size", large, append, false, false},
+    {"append that rotates by age", old, append, false, false},
+    {"rotate", some_records, rotate, false, false},
+    {"first rotate", nothing, rotate, false, false},
+    {"retain", three_segments, retain, false, true},
+    {"recover a missing log", moved_away, recover, true, false},
+    {"recover a missing head", headless, recover, false, false},
 };
 #define SCENARIOS (sizeof(scenarios) / sizeof(scenarios[0]))
 
@@ -271,7 +303,7 @@ static void crashes(void **state)
 
 		for (n = 1; more; n++) {
 			struct log *l = begin(s);
-			uint64_t records = s->damaged ? 0 : count(l);
+			uint64_t records = s->damaged || s->removes ? 0 : count(l);
 
 			more = crash_after(s, l, n);
 			goes_on(s, l, records, "crash after call", n);
@@ -287,7 +319,7 @@ static bool error_of(const struct scenario *s, enum call call, bool half, int nt
 {
 	static const int causes[] = {ENOSPC, EIO, EDQUOT};
 	struct log *l = begin(s);
-	uint64_t records = s->damaged ? 0 : count(l);
+	uint64_t records = s->damaged || s->removes ? 0 : count(l);
 	struct audit *a = log_open(l);
 	int rc;
 

@@ -323,6 +323,141 @@ static void a_rename_by_hand_is_noticed(void **state)
 	verdict_is(l, "");
 }
 
+static void rotation_by_size(void **state)
+{
+	struct log *l = *state;
+	struct audit *a, *other;
+	struct stat st;
+	struct audit_verdict v;
+
+	l->set.audit_rotate_bytes = 4000;
+	a = log_open(l);
+	other = log_open(l);
+	for (int i = 0; i < 20; i++)
+		log_add(i % 2 ? a : other, AUDIT_DENY);
+	audit_close(a);
+	audit_close(other);
+	v = verdict_is(l, "");
+	assert_true(v.segments >= 3);
+	assert_int_equal(v.records, 5 + 20 + v.segments - 1);
+	/* no file is longer than the limit and one record */
+	assert_int_equal(stat(log_path(l, "audit.jsonl"), &st), 0);
+	assert_true(st.st_size < 4000 + 1000);
+}
+
+static void rotation_by_age(void **state)
+{
+	struct log *l = *state;
+	struct audit *a;
+
+	l->set.audit_rotate_ms = 3600 * 1000;
+	a = log_open(l);
+	log_add(a, AUDIT_DENY);
+	audit_close(a);
+	assert_int_equal(verdict_is(l, "").segments, 1);
+	usleep(2000);
+	l->set.audit_rotate_ms = 1;
+	a = log_open(l);
+	log_add(a, AUDIT_DENY);
+	audit_close(a);
+	assert_int_equal(verdict_is(l, "").segments, 2);
+}
+
+static void retain(struct log *l, size_t keep, size_t removed, size_t left)
+{
+	struct audit_removal r;
+	struct hcp_err err = {0};
+	struct audit *a;
+
+	l->set.audit_keep = (int64_t)keep;
+	a = log_open(l);
+	if (audit_retain(a, &r, &err) < 0)
+		fail_msg("audit_retain: %s", err.text);
+	assert_int_equal(r.removed, removed);
+	assert_int_equal(r.left, left);
+	assert_int_equal(r.reason[0] != '\0', left > 0);
+	audit_close(a);
+}
+
+/* Segments that end with records 6, 8, 10 and 12. */
+static void four_segments(struct log *l)
+{
+	struct audit *a = log_open(l);
+	char name[NAME_MAX + 1];
+	struct hcp_err err = {0};
+
+	log_add(a, AUDIT_DENY);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(audit_rotate(a, 0, name, &err), 0);
+		log_add(a, AUDIT_DENY);
+	}
+	audit_close(a);
+	assert_int_equal(verdict_is(l, "").segments, 5);
+}
+
+static void old_segments_are_removed(void **state)
+{
+	struct log *l = *state;
+	struct audit_verdict v;
+	struct audit *a;
+
+	four_segments(l);
+	retain(l, 0, 0, 0);
+	retain(l, 4, 0, 0);
+	retain(l, 3, 1, 0);
+	v = verdict_is(l, "");
+	assert_int_equal(v.segments, 4);
+	assert_int_equal(v.first_seq, 7);
+	assert_int_equal(v.last_seq, 15);
+	assert_int_equal(access(log_path(l, "audit-000000000006.jsonl"), F_OK), -1);
+	retain(l, 1, 2, 0);
+	v = verdict_is(l, "");
+	assert_int_equal(v.segments, 2);
+	assert_int_equal(v.first_seq, 11);
+	a = log_open(l);
+	log_add(a, AUDIT_DENY);
+	audit_close(a);
+	/* one that was removed by somebody else is missing all the same */
+	assert_int_equal(unlink(log_path(l, "audit-000000000012.jsonl")), 0);
+	verdict_is(l, "missing segment@1;");
+}
+
+static void a_damaged_log_stays_whole(void **state)
+{
+	struct log *l = *state;
+	size_t len;
+	char *text;
+
+	four_segments(l);
+	assert_int_equal(chmod(log_path(l, "audit-000000000008.jsonl"), 0600), 0);
+	text = log_read(l, "audit-000000000008.jsonl", &len);
+	*strstr(text, "alice") = 'A';
+	log_write(l, "audit-000000000008.jsonl", text, len);
+	free(text);
+	verdict_is(l, "edited@8;");
+	retain(l, 1, 0, 3);
+	/* though it is another one that would go */
+	retain(l, 3, 0, 1);
+	assert_int_equal(verdict_is(l, "edited@8;").segments, 5);
+}
+
+/* Half of it done: recorded and not removed yet. */
+static void an_interrupted_removal_goes_on(void **state)
+{
+	struct log *l = *state;
+	size_t len;
+	char *text;
+
+	four_segments(l);
+	text = log_read(l, "audit-000000000006.jsonl", &len);
+	retain(l, 3, 1, 0);
+	log_write(l, "audit-000000000006.jsonl", text, len);
+	free(text);
+	assert_int_equal(verdict_is(l, "").segments, 5);
+	retain(l, 3, 1, 0);
+	assert_int_equal(verdict_is(l, "").segments, 4);
+}
+
 /* Many hosts append while others rotate. */
 static void rotation_under_load(void **state)
 {
@@ -370,6 +505,11 @@ int main(void)
 	    FIVE_TEST(rotation),
 	    FIVE_TEST(interrupted_rotation),
 	    FIVE_TEST(a_rename_by_hand_is_noticed),
+	    FIVE_TEST(rotation_by_size),
+	    FIVE_TEST(rotation_by_age),
+	    FIVE_TEST(old_segments_are_removed),
+	    FIVE_TEST(a_damaged_log_stays_whole),
+	    FIVE_TEST(an_interrupted_removal_goes_on),
 	    FIVE_TEST(rotation_under_load),
 	};
 

@@ -145,14 +145,20 @@ static void settings_and_defaults(void **state)
 	assert_int_equal(w->set.audit_sync, AUDIT_SYNC_ALWAYS);
 	assert_int_equal(w->set.audit_args, AUDIT_ARGS_REDACTED);
 	assert_null(w->set.audit_path);
+	assert_null(w->set.audit_syslog);
+	assert_int_equal(w->set.audit_rotate_bytes, 0);
+	assert_int_equal(w->set.audit_rotate_ms, 0);
+	assert_int_equal(w->set.audit_keep, 0);
 	assert_false(w->set.lock || w->set.activate_operator);
 
-	world_put(w, "root/hcp.yaml",
-		  "hcp: 1\npacks: [a, /b]\nstate: var\ntenant: acme\nproject_id: p1\n"
-		  "sessions: { default: { packs: [ledger] }, .: { packs: [] } }\n"
-		  "audit: { path: log/a.jsonl, sync: os, args: keys }\n"
-		  "lua: { memory: 1M, instructions: 3K, timeout: 1s }\n"
-		  "lock: true\nactivate: operator\ncgroup: /sys/fs/cgroup/hcp\n");
+	world_put(
+	    w, "root/hcp.yaml",
+	    "hcp: 1\npacks: [a, /b]\nstate: var\ntenant: acme\nproject_id: p1\n"
+	    "sessions: { default: { packs: [ledger] }, .: { packs: [] } }\n"
+	    "audit: { path: log/a.jsonl, sync: os, args: keys, keep: 3, syslog: /dev/log,\n"
+	    "  rotate: { size: 1M, age: 24h } }\n"
+	    "lua: { memory: 1M, instructions: 3K, timeout: 1s }\n"
+	    "lock: true\nactivate: operator\ncgroup: /sys/fs/cgroup/hcp\n");
 	w->req.state = NULL;
 	world_must_open(w);
 	world_path(w, "root/var", path);
@@ -167,6 +173,10 @@ static void settings_and_defaults(void **state)
 	assert_string_equal(w->set.audit_path, path);
 	assert_int_equal(w->set.audit_sync, AUDIT_SYNC_OS);
 	assert_int_equal(w->set.audit_args, AUDIT_ARGS_KEYS);
+	assert_int_equal(w->set.audit_rotate_bytes, 1 << 20);
+	assert_int_equal(w->set.audit_rotate_ms, 86400000);
+	assert_int_equal(w->set.audit_keep, 3);
+	assert_string_equal(w->set.audit_syslog, "/dev/log");
 	assert_int_equal(w->set.lua_memory, 1 << 20);
 	assert_int_equal(w->set.lua_instructions, 3000);
 	assert_int_equal(w->set.lua_timeout_ms, 1000);
@@ -200,6 +210,18 @@ static const struct {
     {"hcp: 1\naudit: { sync: maybe }\n", 2, "\"sync\" must be always or os"},
     {"hcp: 1\naudit: { args: all }\n", 2, "\"args\" must be none, keys or redacted"},
     {"hcp: 1\naudit: { path: '' }\n", 2, "\"path\" can't be empty"},
+    {"hcp: 1\naudit:\n  rotate: { size: 65535 }\n", 3, "\"size\" must be at least 64K"},
+    {"hcp: 1\naudit:\n  rotate:\n    age: 59s\n", 4, "\"age\" must be at least 1m"},
+    {"hcp: 1\naudit: { rotate: 64M }\n", 2, "\"rotate\" must be a mapping"},
+    {"hcp: 1\naudit:\n  sync: os\n  keep: 0\n", 4, "\"keep\" must be at least 1"},
+    {"hcp: 1\naudit: { keep: -1 }\n", 2, "\"keep\" can't be negative"},
+    {"hcp: 1\naudit: { syslog: dev/log }\n", 2, "\"syslog\" must be an absolute path"},
+    {"hcp: 1\naudit: { syslog: true }\n", 2, "\"syslog\" must be a string"},
+    {"hcp: 1\naudit: { syslog: "
+     "/xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+     "xx"
+     "xxxxxxxxxxxxxxxxxx }\n",
+     2, "\"syslog\" is longer than a socket's path can be"},
     {"hcp: 1\nlua: { memory: big }\n", 2, "\"memory\" must be a size"},
     {"hcp: 1\nlua: { memory: 0 }\n", 2, "\"memory\" must be a size"},
     {"hcp: 1\nlua: { instructions: 0 }\n", 2, "must be a count like"},
