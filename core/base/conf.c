@@ -346,3 +346,13 @@ int conf_read(const struct conf_ctx *c, const struct yaml_node *map,
 		rc |= check_required(c, map, table, err);
 	return rc;
 }
+
+int conf_check_format(const struct conf_ctx *c, const struct yaml_node *top,
+		      struct hcp_err *err)
+{
+	const struct yaml_node *hcp = yaml_get(top, "hcp");
+
+	if (!hcp || hcp->kind != YAML_INT || hcp->i < 0 || hcp->i == 1)
+		return 0;
+	return conf_fail(c, hcp, err, "\"hcp\" must be 1, the only format version there is");
+}

@@ -171,10 +171,8 @@ static int run_tests(struct cli *c, const struct conf_ctx *ctx, const char *text
 	int code = 0;
 
 	if (yaml_parse(ctx->arena, ctx->file, text, len, &top, err) == 0 &&
-	    conf_read(ctx, top, &file_table, &conf, err) == 0 && conf.hcp != 1)
-		conf_fail(ctx, yaml_get(top, "hcp"), err,
-			  "\"hcp\" must be 1, the only format version there is");
-	if (err->code == HCP_E_NONE && !conf.tests->count)
+	    conf_read(ctx, top, &file_table, &conf, err) == 0 &&
+	    conf_check_format(ctx, top, err) == 0 && !conf.tests->count)
 		conf_fail(ctx, conf.tests, err, "there is no test");
 	for (size_t i = 0; err->code == HCP_E_NONE && !code && i < conf.tests->count; i++) {
 		one = judge(c, ctx, conf.tests->items[i], &code, err);

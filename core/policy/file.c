@@ -217,9 +217,8 @@ int policy_loader_text(struct policy_loader *l, const char *file, const char *te
 		return -1;
 	}
 	rc = conf_read(&l->ctx, top, &policy_file_table, &conf, err);
-	if (rc == 0 && conf.hcp != 1)
-		rc = conf_fail(&l->ctx, yaml_get(top, "hcp"), err,
-			       "\"hcp\" must be 1, the only format version there is");
+	if (policy_goes_on(l, rc))
+		rc |= conf_check_format(&l->ctx, top, err);
 	if (policy_goes_on(l, rc) && conf.auth)
 		rc |= read_auth(l, conf.auth, err);
 	if (policy_goes_on(l, rc) && conf.principals)

@@ -303,9 +303,8 @@ static int parse(const struct conf_ctx *c, const char *real, const char *text, s
 		return -1;
 	}
 	rc = conf_read(c, top, &root_settings_table, &conf, err);
-	if (rc == 0 && conf.hcp != 1)
-		rc = conf_fail(c, yaml_get(top, "hcp"), err,
-			       "\"hcp\" must be 1, the only format version there is");
+	if (rc == 0 || c->all)
+		rc |= conf_check_format(c, top, err);
 	if (rc == 0 || c->all)
 		rc |= take_rotation(c, top, &conf.audit, out, err) |
 		      take(c, real, &conf, out, err);

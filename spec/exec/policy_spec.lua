@@ -70,7 +70,7 @@ packs:
       mark: { dney: x }
       argv: { deny: closed }
 ]])
-      w:put("policies/c.yaml", "hcp: 1\nroles: { clerk: [x] }\nrolls: {}\n")
+      w:put("policies/c.yaml", "hcp: 3\nroles: { clerk: [x] }\nrolls: {}\n")
       w:put("policies/d.yaml", "hcp: 1\ngrants: [\n")
       w:put("policies/e.yml", "hcp: 1\n")
       w:put("policies/f.yaml", "hcp: 1\npacks: { demo: { bins: [] } }\n")
@@ -100,6 +100,7 @@ packs:
         "error policies/b.yaml:11:39: there is no guard missing: policies/guards/missing.lua is missing",
         'error policies/b.yaml:12:15: unknown key "dney" in an overlay (did you mean "deny"?)',
         'error policies/c.yaml:3:1: unknown key "rolls" in a policy (did you mean "roles"?)',
+        'error policies/c.yaml:1:6: "hcp" must be 1, the only format version there is',
         "error policies/d.yaml:3:1: did not find expected node content while parsing a flow node",
         "error policies/c.yaml:2:10: role clerk is in policies/a.yaml:6 already",
         "error policies/f.yaml:2:10: the block of pack demo is in policies/b.yaml:3 already",
