@@ -151,9 +151,10 @@ static void run_many(struct script_pool *pool, size_t count)
 	malloc_trim(0);
 }
 
-#define RUNS  500
-#define CACHE (256 << 10) /* freed pieces that the C library keeps for a thread count as held  \
-			   */
+#define RUNS 500
+#define CACHE                                                                                  \
+	(256 << 10) /* freed pieces that the C library keeps for a thread count as held        \
+		     */
 #ifdef __SANITIZE_ADDRESS__
 #define SLACK_KIB                                                                              \
 	(512 << 10) /* what is freed is kept apart for a while; leaks are found at the end */
