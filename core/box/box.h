@@ -62,6 +62,9 @@ struct box_spec {
 	const char *stdin_data; /* NULL: /dev/null */
 	size_t stdin_len;
 	uid_t user; /* what the child runs as when the runtime is root; never 0 */
+	/* The operator's cgroup v2 folder, in which the run gets one of its own, called by
+	 * run_id: limits then hold for all of it. NULL: they hold for each process. */
+	const char *cgroup, *run_id;
 	/* Below tier strong: what takes the place of private mounts; box_scratch fills it in.
 	 */
 	const char *scratch_tmp, *scratch_files, *scratch_jail;
@@ -132,6 +135,8 @@ struct box_outcome {
 	 * and the errno; `layers` are those that could before. */
 	uint32_t refused;
 	int refused_error;
+	const char
+	    *limits_held; /* by what memory and processor time were: "cgroup", "process" */
 };
 /* Runs the plan to its end: when this returns no process of it is left. Returns -1 (BOX_FAILED)
  * when nothing was executed: err is the envelope's text ("sandbox: <layer> unavailable: <why>",

@@ -230,7 +230,8 @@ static void set_limits(const struct policy_limits *l, struct box_plan *p)
 	for (int i = 0; i < PLAN_RLIMIT_COUNT; i++)
 		p->rlimit[i] = PLAN_RLIMIT_KEEP;
 	p->rlimit[PLAN_RLIMIT_CPU] = (uint64_t)(l->cpu_ms + 999) / 1000;
-	p->rlimit[PLAN_RLIMIT_DATA] = (uint64_t)l->memory;
+	if (!p->cgroup) /* counts what is asked for, not what is used: threads' stacks, too */
+		p->rlimit[PLAN_RLIMIT_DATA] = (uint64_t)l->memory;
 	p->rlimit[PLAN_RLIMIT_FSIZE] = (uint64_t)l->file;
 	p->rlimit[PLAN_RLIMIT_NOFILE] = (uint64_t)l->open_files;
 	p->rlimit[PLAN_RLIMIT_STACK] = 8u << 20;
@@ -294,6 +295,7 @@ static void set_header(const struct box_spec *spec, const struct plan_items *pla
 	p->uid = uid;
 	p->gid = gid;
 	p->entry_count = (uint32_t)places->count;
+	p->cgroup = spec->cgroup != NULL;
 	p->script = spec->bin->script;
 	p->bin_dev = spec->bin->dev;
 	p->bin_ino = spec->bin->ino;

@@ -4,6 +4,7 @@
  * this waits for that one descriptor and then takes what is left in the pipes; it never waits
  * for a pipe to close, which a process elsewhere could hold open. */
 #include "box/cause.h"
+#include "box/cgroup.h"
 #include "box/host.h"
 #include "box/plan.h"
 #include "box/spawn.h"
@@ -38,7 +39,9 @@ struct live {
 	struct hcp_err *err;
 	struct stream std[2];
 	int pidfd, report_fd;
+	struct cgroup cgroup;
 	int64_t start_ns, deadline_ns, kill_ns;
+	int64_t cpu_ns;   /* when the cgroup's processor time is looked at again; 0: never */
 	enum box_end why; /* BOX_FAILED: nobody has cut the run short */
 	bool broken;      /* memory ran out */
 };
@@ -139,6 +142,7 @@ static int hand_over(struct live *l, struct box_host *h, const struct box_spec *
 	s.fds[BOX_FD_REPORT] = e.report[1];
 	s.fds[BOX_FD_RUNTIME] = e.runtime;
 	s.fds[BOX_FD_FILTER] = filter;
+	s.fds[BOX_FD_CGROUP] = l->cgroup.fd;
 	if (box_spawn(&s, &l->pidfd, &refused.layer, &refused.error) < 0) {
 		fail_layer(l, &refused, err);
 		goto out;
@@ -236,6 +240,8 @@ static void wait_some(struct live *l, struct pollfd p[4])
 	if (cut_short(l))
 		until = l->kill_ns +
 			(l->plan->tier == PLAN_TIER_STRONG ? DEATH_LIMIT_NS : KILL_GRACE_NS);
+	else if (l->cpu_ns && l->cpu_ns < until)
+		until = l->cpu_ns;
 	left = until - now_ns();
 	if (left < 0)
 		left = 0;
@@ -250,6 +256,19 @@ static void wait_some(struct live *l, struct pollfd p[4])
 	if (ppoll(p, 4, &t, NULL) < 0)
 		for (int i = 0; i < 4; i++)
 			p[i].revents = 0;
+}
+
+/* The kernel has no limit on the processor time of a cgroup, so that is looked at here. */
+static void check_cpu(struct live *l)
+{
+	int64_t now = now_ns(), left;
+
+	if (!l->cpu_ns || now < l->cpu_ns)
+		return;
+	left = cgroup_cpu_left_ns(&l->cgroup);
+	l->cpu_ns = now + left;
+	if (left == 0)
+		end_run(l, BOX_SIGNALED);
 }
 
 /* 0 once nothing of the run is left. */
@@ -268,6 +287,7 @@ static int follow(struct live *l, struct hcp_err *err)
 			end_run(l, BOX_CANCELLED);
 		if (!cut_short(l) && now_ns() >= l->deadline_ns)
 			end_run(l, BOX_TIMEOUT);
+		check_cpu(l);
 		if (cut_short(l) && now_ns() - l->kill_ns >= KILL_GRACE_NS)
 			send_signal(l, SIGKILL);
 		if (cut_short(l) && now_ns() - l->kill_ns >= DEATH_LIMIT_NS)
@@ -373,6 +393,7 @@ static int judge(struct live *l, struct hcp_err *err)
 	}
 	if (cut_short(l) && (!ended || l->why == BOX_OUTPUT)) {
 		l->out->end = l->why;
+		l->out->code = l->why == BOX_SIGNALED ? SIGXCPU : 0;
 		return 0;
 	}
 	if (ended)
@@ -429,12 +450,30 @@ static void live_init(struct live *l, const struct box_spec *spec)
 		l->std[i] = (struct stream){
 		    .fd = -1, .which = i + 1, .limit = (size_t)spec->limits.output};
 	snprintf(l->out->tier, sizeof(l->out->tier), "%s", plan_tier_name(l->plan->tier));
+	l->out->limits_held = l->plan->cgroup ? "cgroup" : "process";
+}
+
+/* The init is gone, or never was. */
+static int leave_cgroup(struct live *l, int rc, struct hcp_err *err)
+{
+	struct hcp_err late = {0};
+
+	if (cgroup_close(&l->cgroup, rc < 0 ? &late : err) < 0)
+		return -1;
+	return rc;
 }
 
 static int run(struct live *l, struct box_host *h, const struct box_spec *spec,
 	       struct hcp_err *err)
 {
-	if (hand_over(l, h, spec, err) < 0 || follow(l, err) < 0)
+	int rc;
+
+	if (spec->cgroup &&
+	    cgroup_open(spec->cgroup, spec->run_id, &spec->limits, &l->cgroup, err) < 0)
+		return -1;
+	l->cpu_ns = spec->cgroup ? l->start_ns : 0;
+	rc = hand_over(l, h, spec, err) < 0 || follow(l, err) < 0 ? -1 : 0;
+	if (leave_cgroup(l, rc, err) < 0)
 		return -1;
 	drain(l);
 	l->out->duration_us = (now_ns() - l->start_ns) / 1000;
@@ -448,7 +487,12 @@ static int run(struct live *l, struct box_host *h, const struct box_spec *spec,
 int box_run(struct box_host *h, const struct box_spec *spec, const struct box_plan *plan,
 	    const struct box_io *io, struct box_outcome *out, struct hcp_err *err)
 {
-	struct live l = {.plan = plan, .io = io, .out = out, .pidfd = -1, .report_fd = -1};
+	struct live l = {.plan = plan,
+			 .io = io,
+			 .out = out,
+			 .cgroup = CGROUP_NONE,
+			 .pidfd = -1,
+			 .report_fd = -1};
 	int cancel, rc;
 
 	memset(out, 0, sizeof(*out));

@@ -79,12 +79,17 @@ IN_CHILD static long place_descriptors(const struct spawn *s)
 	long high[BOX_FD_COUNT + 1], r;
 
 	for (int i = 0; i <= BOX_FD_COUNT; i++) {
-		high[i] = sys3(SYS_fcntl, i < BOX_FD_COUNT ? s->fds[i] : s->init_fd,
-			       F_DUPFD_CLOEXEC, 32);
-		if (high[i] < 0)
+		int fd = i < BOX_FD_COUNT ? s->fds[i] : s->init_fd;
+
+		high[i] = fd < 0 ? -1 : sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 32);
+		if (fd >= 0 && high[i] < 0)
 			return high[i];
 	}
 	for (int i = 0; i <= BOX_FD_COUNT; i++) {
+		if (high[i] < 0) {
+			sys1(SYS_close, i);
+			continue;
+		}
 		r = sys3(SYS_dup3, high[i], i, i < BOX_FD_COUNT ? 0 : O_CLOEXEC);
 		if (r < 0)
 			return r;

@@ -7,7 +7,7 @@
 struct spawn {
 	const struct box_plan *plan;
 	int init_fd;
-	int fds[BOX_FD_COUNT]; /* the host's; what each becomes is enum BOX_FD_* */
+	int fds[BOX_FD_COUNT]; /* the host's, -1: none; what each becomes is enum BOX_FD_* */
 };
 /* Starts the init. *pidfd (O_CLOEXEC) becomes readable when it, and with it everything in its
  * process namespace, is gone. On failure *layer and the errno in *error say what was refused.

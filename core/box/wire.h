@@ -12,7 +12,7 @@
 #ifndef HCP_BUILD_ID
 #define HCP_BUILD_ID "dev"
 #endif
-#define BOX_BUILD_MARK "hcp-init of build " HCP_BUILD_ID " wire 1"
+#define BOX_BUILD_MARK "hcp-init of build " HCP_BUILD_ID " wire 2"
 
 /* The init's descriptors, placed by the spawner. */
 enum {
@@ -23,6 +23,7 @@ enum {
 	BOX_FD_REPORT,  /* the write end of a pipe */
 	BOX_FD_RUNTIME, /* a pidfd of the host: readable once that is gone */
 	BOX_FD_FILTER,  /* the seccomp program: an array of struct sock_filter */
+	BOX_FD_CGROUP,  /* the run's folder, where it has one */
 	BOX_FD_COUNT
 };
 
@@ -32,6 +33,7 @@ enum {
 	X(NONE, "none")                                                                        \
 	X(SPAWN, "spawn")                                                                      \
 	X(INIT, "init")                                                                        \
+	X(CGROUP, "cgroup")                                                                    \
 	X(USERNS, "userns")                                                                    \
 	X(MNTNS, "mntns")                                                                      \
 	X(PIDNS, "pidns")                                                                      \
@@ -107,10 +109,11 @@ enum plan_rlimit {
 };
 #define PLAN_RLIMIT_KEEP UINT64_MAX
 
-#define PLAN_MAGIC 0x31706368u
+#define PLAN_MAGIC 0x32706368u
 struct box_plan {
 	uint32_t magic, size;
 	uint32_t tier, sockets;
+	uint32_t cgroup;     /* joins the one at BOX_FD_CGROUP */
 	uint32_t user_first; /* clone with NEWUSER (the host isn't root); else drop ids late */
 	uint32_t own_net;
 	uint32_t uid, gid;

@@ -126,6 +126,7 @@ static void describe_end(const struct run *r, struct audit_record *rec)
 	rec->bytes_out = (int64_t)(o->out_len + o->errout_len);
 	rec->tier = o->tier;
 	rec->layers = o->layers;
+	rec->limits_held = o->limits_held;
 	rec->because = r->granted->sandbox.because;
 }
 

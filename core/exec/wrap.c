@@ -202,6 +202,8 @@ static void begin(struct job *j, struct run *r)
 	j->spec.pack_fd = r->pack->fd;
 	j->spec.pack_path = r->pack->path;
 	j->spec.jail_fd = -1;
+	j->spec.cgroup = r->snap->set.cgroup;
+	j->spec.run_id = r->id;
 }
 
 static int prepare(struct job *j)

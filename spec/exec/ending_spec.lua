@@ -30,7 +30,7 @@ grants: [ { principal: "*", capabilities: ["life.*"] } ]
 packs:
   life:
     bins: [./bin/sh, ./bin/nothere, ./bin/broken, ./bin/plain]
-    sandbox: { limits: { output: 64K, timeout: 10m } }
+    sandbox: { tier: %s, limits: { output: 64K, timeout: 10m } }
 ]]
 
 -- sh -c's first word behind the script: every process of the run shows the marker in its argv
@@ -40,12 +40,13 @@ local program = "#!/bin/sh\nexec sh -s \"$1\"\n"
 local stubborn = [[sh -c 'trap "" TERM HUP INT QUIT PIPE; %s; while :; do sleep 1000; done' "$1"]]
 local function stays(first) return stubborn:format(first or ":") end
 
-describe("the end of a run", function()
+for _, tier in ipairs { "strong", "light" } do describe("the end of a run in tier " .. tier, function()
   local w, mark
 
   before_each(function()
     mark = live.marker()
     w = world.new()
+    os.execute("chmod 711 " .. quote(w.dir)) -- in tier light a root runtime's program passes through it
     w:pack("life", {
       ["pack.yaml"] = manifest,
       ["policy.yaml"] = policy,
@@ -54,7 +55,7 @@ describe("the end of a run", function()
       ["bin/plain"] = { "#!/bin/sh\n", "644" },
       ["verbs/lua.lua"] = "return function() error('no luck', 0) end\n",
     })
-    w:policy(grants)
+    w:policy(grants:format(tier))
     w:activate("life")
   end)
   after_each(function() w:close() end)
@@ -112,21 +113,21 @@ describe("the end of a run", function()
     end
 
     it("doesn't wait for a grandchild that keeps stdout open", function()
-      done(stays "echo up >/tmp/up" .. " & until [ -s /tmp/up ]; do :; done; echo done", "done\n")
+      done(stays "echo up >${TMPDIR:-/tmp}/up" .. " & until [ -s ${TMPDIR:-/tmp}/up ]; do :; done; echo done", "done\n")
     end)
 
     it("doesn't wait for one that keeps stdout open behind a closed one of the main program", function()
-      done(stays "echo up >/tmp/up" .. " & until [ -s /tmp/up ]; do :; done; echo done; exec >&- 2>&-", "done\n")
+      done(stays "echo up >${TMPDIR:-/tmp}/up" .. " & until [ -s ${TMPDIR:-/tmp}/up ]; do :; done; echo done; exec >&- 2>&-", "done\n")
     end)
 
     it("takes down what left its session and its parents", function()
-      done("(setsid sh -c '(" .. stays("echo up >/tmp/up"):gsub("'", [['\'']]) .. " </dev/null >/dev/null 2>&1 &)' \"$1\" &) & " ..
-        "until [ -s /tmp/up ]; do :; done; echo done", "done\n")
+      done("(setsid sh -c '(" .. stays("echo up >${TMPDIR:-/tmp}/up"):gsub("'", [['\'']]) ..
+        " </dev/null >/dev/null 2>&1 &)' \"$1\" &) & until [ -s ${TMPDIR:-/tmp}/up ]; do :; done; echo done", "done\n")
     end)
 
     it("takes down many of them", function()
-      done("i=0; while [ $i -lt 20 ]; do setsid " .. stays "echo up >>/tmp/up" ..
-        " & i=$((i+1)); done; until [ \"$(grep -c up /tmp/up 2>/dev/null)\" = 20 ]; do :; done; echo done", "done\n")
+      done("i=0; while [ $i -lt 20 ]; do setsid " .. stays "echo up >>${TMPDIR:-/tmp}/up" ..
+        " & i=$((i+1)); done; until [ \"$(grep -c up ${TMPDIR:-/tmp}/up 2>/dev/null)\" = 20 ]; do :; done; echo done", "done\n")
     end)
 
     it("takes down those of a jail, and the jail", function()
@@ -215,11 +216,12 @@ describe("the end of a run", function()
         assert.equal("", out)
         live.wait_for(function() return #live.find(mark) == 0 end)
         nothing_left()
-        assert.equal(before, tree(w.state))
+        if tier == "strong" then assert.equal(before, tree(w.state)) end
         local b = last()
         assert.equal("begin", b.kind)
         local envelope = w:send(text("echo next", verb))
         assert.equal("next\n", envelope.result)
+        assert.equal(before, tree(w.state)) -- below tier strong the next run sweeps
         for _, record in ipairs(w:audit()) do
           assert.is_false(record.kind == "end" and record.run_id == b.run_id)
         end
@@ -263,4 +265,4 @@ describe("the end of a run", function()
     assert.equal(1, (status(text(""))[2]:find("config: " .. w.root .. "/policies/spec.yaml:2: ", 1, true)))
     assert.same({ 2, "" }, status("", { "exec", "life" }))
   end)
-end)
+end) end

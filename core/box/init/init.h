@@ -16,6 +16,7 @@ struct box_init {
 	int root_fd; /* the new root while it is being built */
 	int proc_fd; /* the host's, to map ids with */
 	int bin_fd, ruleset_fd;
+	int kill_fd;     /* of the run's cgroup; -1: it has none */
 	int children_fd; /* below tier strong: the list of this process's children */
 	const void *filter;
 	size_t filter_size;
@@ -55,6 +56,9 @@ void build_root(struct box_init *s);      /* root.c */
 void make_ruleset(struct box_init *s);    /* landlock.c */
 /* programs.c: what an `exec:` list lets through. */
 void allow_programs(struct box_init *s, long ruleset);
+/* supervise.c */
+void join_cgroup(struct box_init *s);
+void supervise(long program);
 /* exec.c: in the child; returns where it failed. */
 void become_program(struct box_init *s);
 /* orphans.c: below tier strong, in the place of a process namespace. */

@@ -8,13 +8,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 /* Found by the library in this file, as text. */
 __attribute__((used)) static const char build_mark[] = BOX_BUILD_MARK;
@@ -200,51 +197,19 @@ static void say_started(const struct box_init *s)
 	report(&r);
 }
 
-/* 1 once the program has ended. */
-static int reap(long program)
-{
-	struct box_report r = {.what = BOX_REPORT_ENDED};
-	int status;
-	long pid;
-
-	while ((pid = sys4(SYS_wait4, -1, SYS_PTR(&status), WNOHANG | __WALL, 0)) > 0) {
-		if (pid != program)
-			continue;
-		r.status = status;
-		report(&r);
-		return 1;
-	}
-	return 0;
-}
-
-/* Until the program or the runtime is gone, or the runtime asks. Then this process goes, and
- * with it, as pid 1 of its namespace, everything that the program left behind. */
-static void supervise(long program)
-{
-	uint64_t set = 1ull << (SIGCHLD - 1) | 1ull << (SIGTERM - 1);
-	struct signalfd_siginfo info;
-	struct pollfd p[2] = {{.fd = BOX_FD_RUNTIME, .events = POLLIN}, {.events = POLLIN}};
-	long fd = sys4(SYS_signalfd4, -1, SYS_PTR(&set), 8, SFD_CLOEXEC | SFD_NONBLOCK);
-
-	p[1].fd = (int)need(BOX_LAYER_SUPERVISE, fd, "signalfd");
-	while (!reap(program)) {
-		sys5(SYS_ppoll, SYS_PTR(p), 2, 0, 0, 0);
-		if (p[0].revents)
-			return;
-		while (sys3(SYS_read, p[1].fd, SYS_PTR(&info), sizeof(info)) > 0)
-			if (info.ssi_signo == SIGTERM)
-				return;
-	}
-}
-
 _Noreturn void init_main(void)
 {
-	struct box_init s = {
-	    .root_fd = -1, .proc_fd = -1, .bin_fd = -1, .ruleset_fd = -1, .children_fd = -1};
+	struct box_init s = {.root_fd = -1,
+			     .proc_fd = -1,
+			     .bin_fd = -1,
+			     .ruleset_fd = -1,
+			     .kill_fd = -1,
+			     .children_fd = -1};
 	long program;
 
 	read_plan(&s);
 	reset_process();
+	join_cgroup(&s);
 	if (s.plan->tier == PLAN_TIER_STRONG)
 		enter_namespaces(&s);
 	else

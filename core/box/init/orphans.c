@@ -44,6 +44,8 @@ void end_tree(const struct box_init *s)
 	char text[4096];
 	long n;
 
+	if (s->kill_fd >= 0)
+		sys3(SYS_write, s->kill_fd, SYS_PTR("1"), 1); /* this process, too */
 	if (s->children_fd < 0)
 		return;
 	do {
