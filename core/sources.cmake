@@ -20,7 +20,7 @@ set(HCP_CORE_SOURCES
   audit/chain.c audit/record.c audit/files.c audit/lines.c audit/place.c audit/lock.c audit/store.c
   audit/append.c audit/audit.c audit/read.c audit/tail.c audit/verify_chain.c audit/verify_ends.c audit/verify.c
   audit/mend.c audit/recover.c audit/rotate.c audit/copy.c audit/retain.c audit/sign.c audit/export.c
-  box/host.c box/places.c box/scratch.c box/bin.c box/cgroup.c box/filter.c box/plan.c box/plan_json.c box/spawn.c
+  box/host.c box/places.c box/scratch.c box/bin.c box/cgroup.c box/trace.c box/filter.c box/plan.c box/plan_json.c box/spawn.c
   box/facts.c box/cause.c box/run.c box/probe.c
   runtime/where.c runtime/snapshot.c runtime/runtime.c runtime/result.c runtime/call.c runtime/admin.c runtime/lint.c runtime/who.c runtime/secrets.c
   runtime/audit.c runtime/doctor.c
@@ -31,7 +31,7 @@ set(HCP_CORE_SOURCES
 
 set(HCP_INIT_SOURCES
   box/init/start.c box/init/main.c box/init/ids.c box/init/root.c box/init/programs.c box/init/landlock.c
-  box/init/exec.c box/init/orphans.c box/init/supervise.c)
+  box/init/exec.c box/init/orphans.c box/init/trace.c box/init/supervise.c)
 
 set(HCP_CLI_SOURCES
   cli/main.c cli/args.c cli/token.c cli/describe.c cli/print.c cli/envelope.c cli/cmd_exec.c cli/cmd_session.c cli/cmd_packs.c cli/cmd_workspace.c

@@ -65,6 +65,7 @@ struct box_spec {
 	/* The operator's cgroup v2 folder, in which the run gets one of its own, called by
 	 * run_id: limits then hold for all of it. NULL: they hold for each process. */
 	const char *cgroup, *run_id;
+	bool trace; /* refused calls are told to box_io's trace; slower, nothing else differs */
 	/* Below tier strong: what takes the place of private mounts; box_scratch fills it in.
 	 */
 	const char *scratch_tmp, *scratch_files, *scratch_jail;
@@ -108,11 +109,16 @@ void box_host_close(struct box_host *h);
 typedef int box_stream_fn(void *user, int which, const char *data,
 			  size_t len); /* 1 stdout, 2 stderr */
 
+/* One refused call, a line without its newline and without control characters. */
+typedef void box_trace_fn(void *user, const char *line, size_t len);
+
 struct box_io {
 	int cancel_fd;         /* readable: cancel; -1: none */
 	int64_t deadline_ns;   /* CLOCK_MONOTONIC; 0: none but the limit */
 	box_stream_fn *stream; /* may be NULL */
 	void *user;
+	box_trace_fn *trace; /* where the spec says so */
+	void *trace_user;
 };
 enum box_end {
 	BOX_FAILED = 0, /* set-up failed: err says which layer */

@@ -296,6 +296,7 @@ static void set_header(const struct box_spec *spec, const struct plan_items *pla
 	p->gid = gid;
 	p->entry_count = (uint32_t)places->count;
 	p->cgroup = spec->cgroup != NULL;
+	p->trace = spec->trace;
 	p->script = spec->bin->script;
 	p->bin_dev = spec->bin->dev;
 	p->bin_ino = spec->bin->ino;

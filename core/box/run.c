@@ -8,6 +8,7 @@
 #include "box/host.h"
 #include "box/plan.h"
 #include "box/spawn.h"
+#include "box/trace.h"
 
 #include "base/fd.h"
 
@@ -40,6 +41,7 @@ struct live {
 	struct stream std[2];
 	int pidfd, report_fd;
 	struct cgroup cgroup;
+	struct trace trace;
 	int64_t start_ns, deadline_ns, kill_ns;
 	int64_t cpu_ns;   /* when the cgroup's processor time is looked at again; 0: never */
 	enum box_end why; /* BOX_FAILED: nobody has cut the run short */
@@ -89,7 +91,7 @@ static int give_jail(const struct box_spec *spec, const struct box_plan *plan,
 }
 
 struct ends {
-	int out[2], errout[2], report[2];
+	int out[2], errout[2], report[2], trace[2];
 	int plan, input, runtime;
 };
 
@@ -99,6 +101,7 @@ static void close_ends(struct ends *e)
 		fd_close(&e->out[i]);
 		fd_close(&e->errout[i]);
 		fd_close(&e->report[i]);
+		fd_close(&e->trace[i]);
 	}
 	fd_close(&e->plan);
 	fd_close(&e->input);
@@ -118,6 +121,8 @@ static int open_ends(const struct box_spec *spec, const struct box_plan *plan, s
 		return hcp_fail_errno(err, "sandbox: supervise unavailable: pidfd");
 	if (make_pipe(e->out, err) < 0 || make_pipe(e->errout, err) < 0)
 		return -1;
+	if (plan->trace && make_pipe(e->trace, err) < 0)
+		return -1;
 	return make_pipe(e->report, err);
 }
 
@@ -126,7 +131,7 @@ static int fail_layer(struct live *l, const struct box_report *r, struct hcp_err
 static int hand_over(struct live *l, struct box_host *h, const struct box_spec *spec,
 		     struct hcp_err *err)
 {
-	struct ends e = {{-1, -1}, {-1, -1}, {-1, -1}, -1, -1, -1};
+	struct ends e = {{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}, -1, -1, -1};
 	struct spawn s = {.plan = l->plan, .init_fd = h->init_fd};
 	struct box_report refused = {.what = BOX_REPORT_FAILED};
 	int filter, rc = -1;
@@ -143,6 +148,7 @@ static int hand_over(struct live *l, struct box_host *h, const struct box_spec *
 	s.fds[BOX_FD_RUNTIME] = e.runtime;
 	s.fds[BOX_FD_FILTER] = filter;
 	s.fds[BOX_FD_CGROUP] = l->cgroup.fd;
+	s.fds[BOX_FD_TRACE] = e.trace[1];
 	if (box_spawn(&s, &l->pidfd, &refused.layer, &refused.error) < 0) {
 		fail_layer(l, &refused, err);
 		goto out;
@@ -151,6 +157,7 @@ static int hand_over(struct live *l, struct box_host *h, const struct box_spec *
 	l->std[0].fd = fd_steal(&e.out[0]);
 	l->std[1].fd = fd_steal(&e.errout[0]);
 	l->report_fd = fd_steal(&e.report[0]);
+	l->trace.fd = fd_steal(&e.trace[0]);
 	rc = 0;
 out:
 	close_ends(&e);
@@ -232,7 +239,7 @@ static void drain(struct live *l)
 			;
 }
 
-static void wait_some(struct live *l, struct pollfd p[4])
+static void wait_some(struct live *l, struct pollfd p[5])
 {
 	int64_t until = l->deadline_ns, left;
 	struct timespec t;
@@ -253,8 +260,9 @@ static void wait_some(struct live *l, struct pollfd p[4])
 				    .events = POLLIN};
 	p[2] = (struct pollfd){.fd = l->pidfd, .events = POLLIN};
 	p[3] = (struct pollfd){.fd = cut_short(l) ? -1 : l->io->cancel_fd, .events = POLLIN};
-	if (ppoll(p, 4, &t, NULL) < 0)
-		for (int i = 0; i < 4; i++)
+	p[4] = (struct pollfd){.fd = l->trace.fd, .events = POLLIN};
+	if (ppoll(p, 5, &t, NULL) < 0)
+		for (int i = 0; i < 5; i++)
 			p[i].revents = 0;
 }
 
@@ -274,13 +282,15 @@ static void check_cpu(struct live *l)
 /* 0 once nothing of the run is left. */
 static int follow(struct live *l, struct hcp_err *err)
 {
-	struct pollfd p[4];
+	struct pollfd p[5];
 
 	for (;;) {
 		wait_some(l, p);
 		for (int i = 0; i < 2; i++)
 			if (p[i].revents)
 				take_some(l, &l->std[i]);
+		if (p[4].revents)
+			trace_take(&l->trace);
 		if (p[2].revents)
 			return 0;
 		if (p[3].revents)
@@ -438,6 +448,7 @@ static void live_free(struct live *l)
 	}
 	fd_close(&l->pidfd);
 	fd_close(&l->report_fd);
+	fd_close(&l->trace.fd);
 }
 
 static void live_init(struct live *l, const struct box_spec *spec)
@@ -476,6 +487,7 @@ static int run(struct live *l, struct box_host *h, const struct box_spec *spec,
 	if (leave_cgroup(l, rc, err) < 0)
 		return -1;
 	drain(l);
+	trace_take(&l->trace);
 	l->out->duration_us = (now_ns() - l->start_ns) / 1000;
 	if (judge(l, err) < 0)
 		return -1;
@@ -491,6 +503,7 @@ int box_run(struct box_host *h, const struct box_spec *spec, const struct box_pl
 			 .io = io,
 			 .out = out,
 			 .cgroup = CGROUP_NONE,
+			 .trace = {.fd = -1, .fn = io->trace, .user = io->trace_user},
 			 .pidfd = -1,
 			 .report_fd = -1};
 	int cancel, rc;

@@ -12,7 +12,7 @@
 #ifndef HCP_BUILD_ID
 #define HCP_BUILD_ID "dev"
 #endif
-#define BOX_BUILD_MARK "hcp-init of build " HCP_BUILD_ID " wire 2"
+#define BOX_BUILD_MARK "hcp-init of build " HCP_BUILD_ID " wire 3"
 
 /* The init's descriptors, placed by the spawner. */
 enum {
@@ -24,6 +24,7 @@ enum {
 	BOX_FD_RUNTIME, /* a pidfd of the host: readable once that is gone */
 	BOX_FD_FILTER,  /* the seccomp program: an array of struct sock_filter */
 	BOX_FD_CGROUP,  /* the run's folder, where it has one */
+	BOX_FD_TRACE,   /* the write end of a pipe, where refused calls are to be told */
 	BOX_FD_COUNT
 };
 
@@ -51,6 +52,7 @@ enum {
 	X(NNP, "no_new_privs")                                                                 \
 	X(LANDLOCK, "landlock")                                                                \
 	X(SECCOMP, "seccomp")                                                                  \
+	X(TRACE, "trace")                                                                      \
 	X(EXEC, "exec")                                                                        \
 	X(SUPERVISE, "supervise")
 enum box_layer {
@@ -109,11 +111,12 @@ enum plan_rlimit {
 };
 #define PLAN_RLIMIT_KEEP UINT64_MAX
 
-#define PLAN_MAGIC 0x32706368u
+#define PLAN_MAGIC 0x33706368u
 struct box_plan {
 	uint32_t magic, size;
 	uint32_t tier, sockets;
 	uint32_t cgroup;     /* joins the one at BOX_FD_CGROUP */
+	uint32_t trace;      /* tells refused calls at BOX_FD_TRACE */
 	uint32_t user_first; /* clone with NEWUSER (the host isn't root); else drop ids late */
 	uint32_t own_net;
 	uint32_t uid, gid;
@@ -145,6 +148,14 @@ struct box_report {
 	uint32_t layers; /* bits: those that hold so far */
 	uint32_t landlock;
 	char detail[232]; /* what it was about, NUL-terminated */
+};
+
+/* A call of a traced program that was refused; one write, too. */
+struct box_denial {
+	uint32_t nr;
+	int32_t error;
+	uint64_t args[3];
+	char path[1024]; /* "" where the call has none */
 };
 
 #endif

@@ -16,7 +16,7 @@
 struct cli {
 	const char *root, *state, *session, *tenant, *project, *deadline, *principal,
 	    *token_file, *token_fd;
-	bool json, raw, verbose, help, version;
+	bool json, raw, verbose, help, version, trace_denials;
 	const char *checkpoint, *key, *format, *lines; /* audit */
 	bool follow, create;
 	int argc; /* words that are no options, the verb's own name left out */

@@ -44,7 +44,15 @@ static int run_envelope(struct cli *c, const char *text, size_t len, const char 
 	return code;
 }
 
+static void tell_denial(void *user, hcp_str line)
+{
+	(void)user;
+	fprintf(stderr, "denied: %s\n", line.data);
+}
+
 int cmd_exec(struct cli *c)
 {
+	if (c->trace_denials && hcp_call_trace_denials(c->call, tell_denial, NULL) != HCP_OK)
+		return cli_fail(CLI_RUNTIME, "the run can't be traced");
 	return cli_with_envelope(c, &cli_verbs[0], run_envelope);
 }

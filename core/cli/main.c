@@ -54,6 +54,8 @@ static const struct cli_option options[] = {
     {"--deadline", NULL, "TIME", "a limit on the whole run: 10s, 500ms", OPT(deadline)},
     {"--json", NULL, NULL, "one line of JSON, on a terminal, too", OPT(json)},
     {"--raw", NULL, NULL, "print the result alone (exec)", OPT(raw)},
+    {"--trace-denials", NULL, NULL,
+     "tell on stderr what the program was refused (exec; slow)", OPT(trace_denials)},
     {"--verbose", "-v", NULL, "run id and log lines on stderr (also -v)", OPT(verbose)},
     {"--help", "-h", NULL, "this text (also -h)", OPT(help)},
     {"--version", "-V", NULL, "the version (also -V)", OPT(version)},

@@ -145,6 +145,13 @@ static int fill_spec(struct job *j)
 	return j->spec.envp ? 0 : run_refuse_text(r, EXIT_RUNTIME, NULL);
 }
 
+static void tell_denial(void *user, const char *line, size_t len)
+{
+	const struct hcp_call *call = user;
+
+	call->trace(call->trace_user, (hcp_str){line, len});
+}
+
 static int build_plan(struct job *j, struct box_plan **plan)
 {
 	struct run *r = j->r;
@@ -161,7 +168,10 @@ static int build_plan(struct job *j, struct box_plan **plan)
 static int act(struct job *j)
 {
 	struct run *r = j->r;
-	struct box_io io = {.cancel_fd = r->call->cancel_fd, .deadline_ns = r->deadline_ns};
+	struct box_io io = {.cancel_fd = r->call->cancel_fd,
+			    .deadline_ns = r->deadline_ns,
+			    .trace = tell_denial,
+			    .trace_user = r->call};
 	struct box_plan *plan;
 	struct hcp_err err = {0};
 
@@ -204,6 +214,7 @@ static void begin(struct job *j, struct run *r)
 	j->spec.jail_fd = -1;
 	j->spec.cgroup = r->snap->set.cgroup;
 	j->spec.run_id = r->id;
+	j->spec.trace = r->call->trace != NULL;
 }
 
 static int prepare(struct job *j)

@@ -123,6 +123,12 @@ HCP_API hcp_status hcp_call_token(hcp_call *c, hcp_str token);
 /* A limit on the whole run from the start of hcp_exec, milliseconds; 0: the command's own
  * alone. */
 HCP_API hcp_status hcp_call_deadline_ms(hcp_call *c, uint64_t ms);
+/* For pack authors: tells each call that a program of the run was refused, by the sandbox or by
+ * the system, once, as a line like "openat /etc/shadow: Permission denied (...)". The program
+ * runs under ptrace(2), slowly; nothing else differs. `fn` is called on the thread of the run
+ * and must not call into the library; NULL: nothing is traced, the default. */
+typedef void hcp_trace_fn(void *user, hcp_str line);
+HCP_API hcp_status hcp_call_trace_denials(hcp_call *c, hcp_trace_fn *fn, void *user);
 /* Cancels the call's run, also one that starts later. Async-signal-safe. */
 HCP_API void hcp_call_cancel(hcp_call *c);
 

@@ -101,6 +101,15 @@ hcp_status hcp_call_deadline_ms(hcp_call *c, uint64_t ms)
 	return HCP_OK;
 }
 
+hcp_status hcp_call_trace_denials(hcp_call *c, hcp_trace_fn *fn, void *user)
+{
+	if (!c)
+		return HCP_EINVAL;
+	c->trace = fn;
+	c->trace_user = user;
+	return HCP_OK;
+}
+
 void hcp_call_cancel(hcp_call *c)
 {
 	uint64_t one = 1;

@@ -51,6 +51,8 @@ struct hcp_call {
 	char *tenant, *project; /* NULL: not asked */
 	struct secret *token;   /* NULL: none */
 	uint64_t deadline_ms;
+	hcp_trace_fn *trace;
+	void *trace_user;
 	int cancelled; /* atomic; scripts look at it */
 	int cancel_fd; /* eventfd; readable once cancelled; sticky */
 };

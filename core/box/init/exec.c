@@ -57,6 +57,13 @@ static long set_limits(struct box_init *s)
 	return 0;
 }
 
+static long let_trace(struct box_init *s)
+{
+	long r = s->plan->trace ? trace_me() : 0;
+
+	return r < 0 ? stop(s, BOX_LAYER_TRACE, r) : 0;
+}
+
 static long confine(struct box_init *s)
 {
 	struct sock_fprog prog = {
@@ -90,7 +97,7 @@ void become_program(struct box_init *s)
 		stop(s, BOX_LAYER_EXEC, r);
 		return;
 	}
-	if (set_limits(s) < 0 || confine(s) < 0)
+	if (set_limits(s) < 0 || let_trace(s) < 0 || confine(s) < 0)
 		return;
 	sys4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, SYS_PTR(&no_signal), 0, 8);
 	if (s->plan->script)

@@ -59,6 +59,10 @@ void allow_programs(struct box_init *s, long ruleset);
 /* supervise.c */
 void join_cgroup(struct box_init *s);
 void supervise(long program);
+/* trace.c: takes a stop and lets the thread go on; 0 where `status` is none. */
+int trace_stop(long tid, int status);
+void trace_forget(long tid);
+long trace_me(void); /* in the child */
 /* exec.c: in the child; returns where it failed. */
 void become_program(struct box_init *s);
 /* orphans.c: below tier strong, in the place of a process namespace. */

@@ -36,6 +36,9 @@ static int reap(long program)
 	long pid;
 
 	while ((pid = sys4(SYS_wait4, -1, SYS_PTR(&status), WNOHANG | __WALL, 0)) > 0) {
+		if (trace_stop(pid, status))
+			continue;
+		trace_forget(pid);
 		if (pid != program)
 			continue;
 		r.status = status;
