@@ -79,8 +79,10 @@ static int make_scratch(struct trial *t)
 	return box_scratch(&t->spec, t->scratch_fd, t->scratch, &t->arena, &t->out->err);
 }
 
-static void fill_spec(struct trial *t)
+static void fill_spec(struct trial *t, const char *cgroup)
 {
+	t->spec.cgroup = cgroup;
+	t->spec.run_id = arena_printf(&t->arena, "doctor-%d", getpid());
 	t->argv[0] = (char *)(uintptr_t)t->allowed.path;
 	t->spec.sandbox = &t->granted.sandbox;
 	t->spec.limits = t->granted.sandbox.limits;
@@ -137,7 +139,7 @@ static void trial_free(struct trial *t)
 	arena_free(&t->arena);
 }
 
-void box_probe(struct box_host *h, const char *init, enum policy_tier tier,
+void box_probe(struct box_host *h, const char *init, enum policy_tier tier, const char *cgroup,
 	       struct box_probe *out)
 {
 	struct trial t = {
@@ -146,7 +148,7 @@ void box_probe(struct box_host *h, const char *init, enum policy_tier tier,
 	memset(out, 0, sizeof(*out));
 	out->tier = tier == POLICY_LIGHT ? "light" : "strong";
 	if (open_program(&t, init, tier) == 0) {
-		fill_spec(&t);
+		fill_spec(&t, cgroup);
 		if (make_scratch(&t) == 0)
 			run(&t);
 	}

@@ -15,8 +15,8 @@ struct box_probe {
 	struct hcp_err err;   /* what a run would be told; not set where it held */
 };
 /* Runs the init, as the program, by the same plan, spawn and set-up as any run's. `init` is its
- * path. Whatever goes wrong is in *out. */
-void box_probe(struct box_host *h, const char *init, enum policy_tier tier,
+ * path; `cgroup` the folder to run in, NULL: none. Whatever goes wrong is in *out. */
+void box_probe(struct box_host *h, const char *init, enum policy_tier tier, const char *cgroup,
 	       struct box_probe *out);
 
 #endif

@@ -99,7 +99,7 @@ static void try_tiers(hcp_runtime *rt, struct box_probe tiers[2])
 
 	for (int i = 0; i < 2; i++) {
 		if (rt->box && init) {
-			box_probe(rt->box, init, which[i], &tiers[i]);
+			box_probe(rt->box, init, which[i], NULL, &tiers[i]);
 			continue;
 		}
 		tiers[i] = (struct box_probe){.tier = i ? "light" : "strong"};
@@ -178,13 +178,20 @@ static void check_lua(struct report *r)
 	    "link Lua 5.4.8 or later: cmake -DHCP_LUA_ROOT=<its prefix>");
 }
 
-static void check_cgroup(struct report *r, const struct settings *set)
+/* In the best tier that there is. */
+static void check_cgroup(struct report *r, hcp_runtime *rt, const struct settings *set,
+			 enum policy_tier tier)
 {
-	if (set->cgroup)
-		add_check(r, "cgroup", CHECK_WARNING, set->cgroup,
-			  "this release reads the setting and runs nothing in it: limits hold "
-			  "for each process",
-			  NULL);
+	struct box_probe in = {0};
+	AUTO_FREE char *init = where_init();
+
+	if (!set->cgroup || !rt->box || !init)
+		return;
+	box_probe(rt->box, init, tier, set->cgroup, &in);
+	r->config_broken |= !in.held;
+	add_check(r, "cgroup", in.held ? CHECK_OK : CHECK_BROKEN, set->cgroup,
+		  in.held ? NULL : in.err.text,
+		  in.held ? NULL : "docs/sandbox.md tells how to delegate one");
 }
 
 static void check_requires(struct report *r, const struct pack *p)
@@ -271,7 +278,7 @@ static json_t *examine(hcp_runtime *rt, struct snapshot *s, bool *well)
 	check_config(&r, s);
 	check_init(&r, rt);
 	check_lua(&r);
-	check_cgroup(&r, &s->set);
+	check_cgroup(&r, rt, &s->set, tiers[0].held ? POLICY_STRONG : POLICY_LIGHT);
 	check_packs(&r, s);
 	best = tiers[0].held ? "strong" : tiers[1].held ? "light" : "none";
 	*well = tiers[0].held && !r.config_broken;

@@ -273,10 +273,9 @@ describe("hcp doctor", function()
 
   it("says what becomes of a cgroup that the settings name", function()
     assert.is_nil(check(doctor(as_user, ""), "cgroup"))
-    w:put("hcp.yaml", "hcp: 1\ncgroup: /sys/fs/cgroup/hcp\n")
-    local row_of = check(doctor(as_user, ""), "cgroup", "/sys/fs/cgroup/hcp")
-    assert.same({ "warning", "this release reads the setting and runs nothing in it: limits hold for each process" },
-      { row_of.state, row_of.why })
+    w:put("hcp.yaml", "hcp: 1\ncgroup: /usr\n")
+    local row_of = check(doctor(as_user, ""), "cgroup", "/usr")
+    assert.same({ "broken", "sandbox: cgroup unavailable: /usr is no cgroup v2 folder" }, { row_of.state, row_of.why })
   end)
 
   it("is what a refused run points to", function()

@@ -25,7 +25,7 @@ void join_cgroup(struct box_init *s)
 			       sys_open(BOX_FD_CGROUP, "cgroup.kill", O_WRONLY | O_CLOEXEC, 0),
 			       "cgroup.kill");
 	sys_close(BOX_FD_CGROUP);
-	held(s, BOX_LAYER_CGROUP);
+	held(BOX_LAYER_CGROUP);
 }
 
 /* 1 once the program has ended. */
