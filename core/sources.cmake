@@ -25,7 +25,7 @@ set(HCP_CORE_SOURCES
   runtime/where.c runtime/snapshot.c runtime/runtime.c runtime/result.c runtime/call.c runtime/admin.c runtime/lint.c runtime/who.c runtime/secrets.c
   runtime/audit.c runtime/doctor.c
   exec/envelope.c exec/exec.c exec/step_pack.c exec/step_session.c exec/step_policy.c exec/step_principal.c
-  exec/step_capability.c exec/step_confirm.c exec/step_mint.c exec/step_adapter.c exec/step_audit.c
+  exec/step_capability.c exec/step_confirm.c exec/step_mint.c exec/step_adapter.c exec/hidden.c exec/step_audit.c
   exec/operator_script.c exec/lua_adapter.c exec/nested.c exec/wrap_jail.c exec/wrap_scratch.c exec/wrap_env.c exec/wrap_result.c
   exec/wrap.c exec/explain.c exec/workspace.c exec/run.c)
 

@@ -76,6 +76,10 @@ struct run {
 	/* step_audit_begin (before 7) */
 	bool begun;
 
+	/* hidden.c, with the first record: what must not get into the log */
+	struct redact hidden;
+	bool hidden_noted, hide_all; /* hide_all: more or longer than can be looked for */
+
 	/* step_mint (7) */
 	bool minted; /* a Binding is there, or none is needed */
 	struct conf_env binding;
@@ -148,6 +152,12 @@ int step_capability(struct run *r);
 int step_confirm(struct run *r);
 int step_mint(struct run *r);
 int step_adapter(struct run *r);
+/* Notes the values of writeOnly arguments, once they are known. -1: out of memory. */
+int hidden_note(struct run *r) HCP_MUST_CHECK;
+/* What a nested run hides, the run above it hides, too. On that one's thread. */
+void hidden_pass_up(struct run *child);
+/* Whether texts of callers and programs stay out of its records altogether. */
+bool hidden_whole(const struct run *r);
 int step_audit_begin(struct run *r);
 /* For a run that is only explained: the same decisions, and no effect. */
 int plan_mint(struct run *r);

@@ -42,6 +42,7 @@ static int exec_one(void *user, const char *pack_id, const char *verb_key, json_
 	start(child, user, pack_id, verb_key, args);
 	exec_run(child);
 	rc = to_envelope(child, envelope, len, err);
+	hidden_pass_up(child);
 	exec_free(child);
 	free(child);
 	return rc;
@@ -94,6 +95,7 @@ static int exec_all(void *user, size_t n, const char *const *pack_ids,
 	for (size_t i = 0; i < n; i++) {
 		if (rc == 0)
 			rc = to_envelope(&b.runs[i], &envelopes[i], &lens[i], err);
+		hidden_pass_up(&b.runs[i]);
 		exec_free(&b.runs[i]);
 	}
 	free(b.runs);

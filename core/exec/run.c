@@ -26,6 +26,7 @@ void exec_init(struct run *r, hcp_runtime *rt, struct snapshot *snap, hcp_call *
 	r->within_ms = parent ? parent->within_ms : (int64_t)call->deadline_ms;
 	audit_new_run_id(r->id);
 	r->redact.above = parent ? &parent->redact : NULL;
+	r->hidden.above = parent ? &parent->hidden : NULL;
 	if (!parent && call->token && redact_add(&r->redact, call->token) < 0)
 		run_refuse_text(r, EXIT_RUNTIME, NULL);
 }
@@ -206,5 +207,6 @@ void exec_free(struct run *r)
 	buf_free(&r->stdout_text);
 	buf_free(&r->stderr_text);
 	redact_clear(&r->redact);
+	redact_clear(&r->hidden);
 	arena_free(&r->arena);
 }

@@ -36,16 +36,59 @@ static json_t *shown_args(const struct run *r)
 	return schema_without_secrets(r->command->args, r->args);
 }
 
-/* What the caller or the Binding keeps secret may stand in an argument, too. */
-static json_t *safe_args(const struct run *r)
+/* The arguments as others may read them: what the caller or a Binding keeps secret may stand in
+ * one, too. -1: out of memory. */
+static int safe_args(const struct run *r, json_t **out)
 {
-	json_t *shown = shown_args(r), *safe;
+	const struct redact *const sets[] = {&r->redact, &r->hidden};
+	json_t *shown = hidden_whole(r) && r->snap->set.audit_args == AUDIT_ARGS_REDACTED
+			    ? names_only(r->args)
+			    : shown_args(r),
+	       *clean;
 
-	if (!shown || !redact_has(&r->redact))
-		return shown;
-	safe = redact_value(&r->redact, shown);
-	json_decref(shown);
-	return safe;
+	for (size_t i = 0; shown && i < 2; i++) {
+		if (!redact_has(sets[i]))
+			continue;
+		clean = redact_value(sets[i], shown);
+		json_decref(shown);
+		shown = clean;
+	}
+	*out = shown;
+	return shown || r->snap->set.audit_args == AUDIT_ARGS_NONE ? 0 : -1;
+}
+
+/* The same of a text, kept in the run. NULL: out of memory. */
+static const char *safe_text(struct run *r, const struct redact *set, const char *text,
+			     size_t *len)
+{
+	AUTO_BUF clean = {0};
+
+	if (!redact_has(set) || *len == 0)
+		return text;
+	redact_text(set, text, *len, &clean);
+	if (clean.failed)
+		return NULL;
+	*len = clean.len;
+	return arena_strndup(&r->arena, clean.data ? clean.data : "", clean.len);
+}
+
+/* What a caller calls a pack or a command may be anything as long as there is none of that
+ * name. */
+static int hide_texts(struct run *r, struct audit_record *rec)
+{
+	size_t pack = strlen(rec->pack), verb = strlen(rec->verb);
+
+	rec->pack = r->pack ? rec->pack : safe_text(r, &r->redact, rec->pack, &pack);
+	rec->verb = r->command ? rec->verb : safe_text(r, &r->redact, rec->verb, &verb);
+	if (rec->error && hidden_whole(r)) {
+		rec->error = REDACTED;
+		rec->error_len = strlen(REDACTED);
+	} else if (rec->error) {
+		rec->error = safe_text(r, &r->hidden, rec->error, &rec->error_len);
+		if (!rec->error)
+			return -1;
+	}
+	return rec->pack && rec->verb ? 0 : -1;
 }
 
 static void describe(const struct run *r, struct audit_record *rec)
@@ -81,8 +124,11 @@ static int append(struct run *r, struct audit_record *rec, struct hcp_err *err)
 
 	if (!r->snap->audit)
 		return hcp_fail(err, HCP_E_CONFIG, "no log is open");
-	if (r->args && rec->kind != AUDIT_END)
-		args = safe_args(r);
+	if (hidden_note(r) < 0 || hide_texts(r, rec) < 0 ||
+	    (r->args && rec->kind != AUDIT_END && safe_args(r, &args) < 0)) {
+		json_decref(args);
+		return hcp_fail_nomem(err);
+	}
 	rec->args = args;
 	rc = audit_append(r->snap->audit, rec, err);
 	json_decref(args);
