@@ -1,7 +1,9 @@
+stds.hcp = dofile "lua/luacheck/hcp.lua"
 std = "lua54"
 max_line_length = 120
+files["lua/types/"] = { ignore = { "111", "112", "113", "121", "122", "142", "143", "212", "241" } }
 files["spec/"] = { std = "+busted" }
-files["packs/"] = { ignore = { "212" } }
-files["adapters/"] = { ignore = { "212" } }
-files["policies/"] = { ignore = { "212" } }
+files["packs/"] = { std = "hcp", ignore = { "212" } }
+files["adapters/"] = { std = "hcp", ignore = { "212" } }
+files["policies/"] = { std = "hcp", ignore = { "212" } }
 files["spec"].max_line_length = 140

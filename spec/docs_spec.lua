@@ -97,6 +97,7 @@ describe("the documents", function()
     ["docs/pack.md"] = { files = 5, commands = 7, packs = { "hello", "ledger", "notes" } },
     ["docs/policy.md"] = { files = 4, commands = 8, packs = { "hello", "ledger" } },
     ["docs/envelope.md"] = { files = 0, commands = 6, packs = { "hello", "ledger" }, policies = true },
+    ["docs/adapters.md"] = { files = 5, commands = 4, packs = { "facts", "hello", "ledger" } },
     ["docs/lua.md"] = { files = 6, commands = 3, packs = { "hello", "ledger", "pair" } },
     ["docs/sandbox.md"] = { files = 3, commands = 4, packs = { "hello", "ledger", "look" } },
   }
@@ -129,7 +130,7 @@ describe("the documents", function()
         if f.name:match("%.ya?ml$") then assert.equal("hcp: 1", f[1], path) end
       end
     end
-    assert.equal(7, lua)
+    assert.equal(10, lua)
   end)
 
   it("README.md shows what tools/demo runs", function()

@@ -152,12 +152,11 @@ static void run_many(struct script_pool *pool, size_t count)
 }
 
 #define RUNS 500
-#define CACHE                                                                                  \
-	(256 << 10) /* freed pieces that the C library keeps for a thread count as held        \
-		     */
+/* Freed pieces that the C library keeps for a thread count as held. */
+#define CACHE (256 << 10)
 #ifdef __SANITIZE_ADDRESS__
-#define SLACK_KIB                                                                              \
-	(512 << 10) /* what is freed is kept apart for a while; leaks are found at the end */
+/* What is freed is kept apart for a while; leaks are found at the end. */
+#define SLACK_KIB (512 << 10)
 #else
 #define SLACK_KIB 1024
 #endif

@@ -5,91 +5,6 @@
 
 /* ---- what there is ---- */
 
-/* Everything that a script of each role can reach, by name. `ctx` and `host` are arguments. */
-static const char all_globals[] =
-    "_VERSION assert "
-    "cjson.decode cjson.empty_array cjson.encode cjson.null "
-    "error "
-    "hcp.array hcp.fail hcp.json.decode hcp.json.empty_array hcp.json.encode hcp.json.null "
-    "hcp.log.debug hcp.log.info hcp.log.warn hcp.null hcp.object hcp.version "
-    "ipairs "
-    "math.abs math.acos math.asin math.atan math.ceil math.cos math.deg math.exp math.floor "
-    "math.fmod math.huge math.log math.max math.maxinteger math.min math.mininteger math.modf "
-    "math.pi math.rad math.random math.sin math.sqrt math.tan math.tointeger math.type "
-    "math.ult "
-    "next "
-    "os.clock os.date os.difftime os.time "
-    "pairs pcall print rawequal rawget rawlen rawset require select "
-    "string.byte string.char string.find string.format string.gmatch string.gsub string.len "
-    "string.lower string.match string.pack string.packsize string.rep string.reverse "
-    "string.sub string.unpack string.upper "
-    "table.concat table.insert table.move table.pack table.remove table.sort table.unpack "
-    "tonumber tostring type "
-    "utf8.char utf8.charpattern utf8.codepoint utf8.codes utf8.len utf8.offset "
-    "xpcall";
-
-/* Libraries open when they are first read, so each is read by every name that Lua knows. */
-#define LIST_GLOBALS                                                                           \
-	"local names = {}\n"                                                                   \
-	"for _, name in ipairs{'_G', 'coroutine', 'debug', 'io', 'math', 'os', 'package',\n"   \
-	"  'string', 'table', 'utf8', 'bit32', 'hcp', 'cjson', 'ctx', 'host', 'arg', "         \
-	"'load',\n"                                                                            \
-	"  'dofile', 'loadfile', 'collectgarbage', 'setmetatable', 'getmetatable', 'warn'} "   \
-	"do\n"                                                                                 \
-	"  pcall(function() return _ENV[name] end)\n"                                          \
-	"end\n"                                                                                \
-	"local function walk(t, prefix)\n"                                                     \
-	"  for k, v in pairs(t) do\n"                                                          \
-	"    if type(v) == 'table' and next(v) then walk(v, prefix .. k .. '.')\n"             \
-	"    else names[#names + 1] = prefix .. k end\n"                                       \
-	"  end\n"                                                                              \
-	"end\n"                                                                                \
-	"walk(_ENV, '')\n"                                                                     \
-	"table.sort(names)\n"
-
-static void test_globals(void **state)
-{
-	char expected[2048];
-	struct world w;
-
-	(void)state;
-	snprintf(expected, sizeof(expected), "\"%s\"", all_globals);
-	world_open(&w, SCRIPT_VERB);
-	assert_string_equal(world_says(&w, LIST_GLOBALS
-				       "return function() return table.concat(names, ' ') end"),
-			    expected);
-	world_close(&w);
-	world_open(&w, SCRIPT_AUTH);
-	assert_string_equal(
-	    world_says(&w,
-		       LIST_GLOBALS "return function() return {table.concat(names, ' ')} end"),
-	    (snprintf(expected, sizeof(expected), "[\"%s\"]", all_globals), expected));
-	world_close(&w);
-	world_open(&w, SCRIPT_GUARD);
-	world_run(&w,
-		  LIST_GLOBALS "return function() return false, table.concat(names, ' ') end");
-	assert_string_equal(w.result.reason.data, all_globals);
-	world_close(&w);
-}
-
-/* The members of a role's second argument. */
-static void test_arguments(void **state)
-{
-	static const char names[] =
-	    "return function(_, given, more)\n"
-	    "  local t = {select('#', given, more)}\n"
-	    "  for k in pairs(given or {}) do t[#t + 1] = k end\n"
-	    "  table.sort(t, function(a, b) return tostring(a) < tostring(b) end)\n"
-	    "  return t\n"
-	    "end\n";
-	struct world w;
-
-	(void)state;
-	world_open(&w, SCRIPT_VERB);
-	assert_string_equal(world_says(&w, names), "[2]");
-	world_close(&w);
-}
-
 static void test_methods_of_strings_are_ours(void **state)
 {
 	(void)state;
@@ -380,8 +295,6 @@ static void test_require_bad_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_globals),
-	    cmocka_unit_test(test_arguments),
 	    cmocka_unit_test(test_methods_of_strings_are_ours),
 	    cmocka_unit_test(test_missing_globals_are_named),
 	    cmocka_unit_test(test_no_addresses),
