@@ -64,7 +64,7 @@ static void a_strange_umask_changes_nothing(void **state)
 	assert_int_equal(st.st_mode & 07777, 0600);
 }
 
-enum { PROCESSES = 8, THREADS = 4, EACH = 50 };
+enum { PROCESSES = 8, EACH = 50 };
 
 static void *append_many(void *audit)
 {
@@ -76,44 +76,6 @@ static void *append_many(void *audit)
 			return audit;
 		}
 	return NULL;
-}
-
-static int append_threads(struct audit *a)
-{
-	pthread_t threads[THREADS];
-	void *failed;
-	int rc = 0;
-
-	for (int i = 0; i < THREADS; i++)
-		if (pthread_create(&threads[i], NULL, append_many, a) != 0)
-			return 1;
-	for (int i = 0; i < THREADS; i++) {
-		pthread_join(threads[i], &failed);
-		if (failed)
-			rc = 1;
-	}
-	return rc;
-}
-
-static void many_writers_leave_one_chain(void **state)
-{
-	struct log *l = *state;
-	int status, failures = 0;
-
-	l->set.audit_sync = AUDIT_SYNC_ALWAYS;
-	for (int i = 0; i < PROCESSES; i++)
-		if (fork() == 0) {
-			struct hcp_err err = {0};
-			struct audit *a;
-
-			if (audit_open(&l->root, &l->set, &a, &err) < 0)
-				_exit(2);
-			_exit(append_threads(a));
-		}
-	while (wait(&status) > 0)
-		failures += status != 0;
-	assert_int_equal(failures, 0);
-	assert_int_equal(log_check_dense(l), PROCESSES * THREADS * EACH + 1);
 }
 
 /* A host that forks after opening: the children share its descriptions of every file. */
@@ -617,7 +579,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    LOG_TEST(first_record_is_genesis),
 	    LOG_TEST(a_strange_umask_changes_nothing),
-	    LOG_TEST(many_writers_leave_one_chain),
 	    LOG_TEST(forked_hosts_exclude_each_other),
 	    LOG_TEST(killed_writers_cost_nothing),
 	    LOG_TEST(held_lock_is_given_up_after_its_deadline),
