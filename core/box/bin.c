@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define EXIT_FAILED         1
 #define EXIT_MISSING        127
 #define EXIT_NOT_EXECUTABLE 126
 
@@ -75,8 +76,10 @@ static int open_in_pack(const struct search *s, struct box_bin *out)
 				"sandbox: bin \"%s\" not allowlisted: it leads out of the pack",
 				s->spelling);
 	}
-	if (fd < 0)
+	if (fd < 0 && errno == EACCES)
 		return not_executable(s);
+	if (fd < 0) /* a filter of the surroundings, an old kernel, too many open files */
+		return hcp_fail_errno(s->err, "sandbox: bin unavailable: %s", s->spelling);
 	out->fd = fd_above_stdio((int)fd);
 	out->inside = arena_printf(s->a, "%s/%s", s->own_root ? "/pack" : s->pack_path, rel);
 	return out->inside ? 0 : hcp_fail_nomem(s->err);
@@ -87,8 +90,10 @@ static int open_at(const struct search *s, const char *path, struct box_bin *out
 	out->fd = fd_above_stdio(open(path, O_PATH | O_CLOEXEC));
 	if (out->fd < 0 && is_missing(errno))
 		return missing(s);
-	if (out->fd < 0)
+	if (out->fd < 0 && errno == EACCES)
 		return not_executable(s);
+	if (out->fd < 0)
+		return hcp_fail_errno(s->err, "sandbox: bin unavailable: %s", path);
 	out->inside = arena_strdup(s->a, path);
 	return out->inside ? 0 : hcp_fail_nomem(s->err);
 }
@@ -229,6 +234,7 @@ int box_bin_open(const char *spelling, const struct policy_pack *pp, int pack_fd
 	if (!s.allowed)
 		return hcp_fail(err, HCP_E_DENIED, "sandbox: bin \"%s\" not allowlisted",
 				spelling);
+	*exit_code = EXIT_FAILED;
 	if (open_bin(&s, out) < 0 || check_bin(&s, out) < 0) {
 		box_bin_close(out);
 		return -1;

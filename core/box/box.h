@@ -26,7 +26,7 @@ struct box_bin {
  * first, against pp->bins, by spelling alone. Bare names are looked up in BOX_PATH; "./x" is
  * opened beneath the pack folder and must stay inside it after links. *exit_code is what the
  * envelope's exit is on failure: 127 (not allow-listed, missing: error text "exit 127") or 126
- * (not executable: "exit 126"). */
+ * (not executable: "exit 126"); 1 where it can't be told. */
 int box_bin_open(const char *spelling, const struct policy_pack *pp, int pack_fd,
 		 const char *pack_path, struct arena *a, struct box_bin *out, int *exit_code,
 		 struct hcp_err *err) HCP_MUST_CHECK;

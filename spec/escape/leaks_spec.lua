@@ -1,5 +1,7 @@
 -- Leaks: what of the host and of hcp itself comes along into a sandbox, and with which rights.
+local cjson = require "cjson"
 local jail = require "jail"
+local live = require "live"
 local world = require "world"
 
 local inside, outside, quote, as_root = jail.inside, jail.outside, world.quote, jail.as_root
@@ -88,6 +90,25 @@ out.update((k, int(s[k], 16)) for k in ("SigBlk", "SigIgn"))
         HCP_PACK_ID = "esc", HCP_VERB_KEY = "pack", HCP_TENANT = "default", HCP_PACK_ROOT = "/pack",
         HCP_WORKSPACE = "/pack" }, result)
       assert.equal("hunter2", outside(code, "env " .. env).TOP_SECRET)
+    end)
+
+    it("is no input: who reads it is at the end at once", function()
+      local status, out = w:cli({ "--raw", "exec", "esc", "cat" }, { stdin = "the caller's own\n" })
+      assert.same({ 0, "" }, { status, (out:gsub("\n", "")) })
+    end)
+
+    it("is no secret in an argv, and nothing in the init's environment or argv", function()
+      local secret, mark = live.marker(), live.marker()
+      local code = "out['ran'] = True; " .. ("import time; %s = 1; time.sleep(600)"):format(secret)
+      local job = live.start(w, cjson.encode { pack_id = "esc", verb_key = "pack", args = { token = mark, code = code } })
+      local pid = live.wait_for(function() return live.find(mark)[1] end)
+      local init = world.read("/proc/" .. pid .. "/stat"):match("^%d+ %b() %a (%d+)")
+      assert.equal("hcp-init\0", world.read("/proc/" .. init .. "/cmdline"))
+      -- its folder in /proc is root's
+      assert.equal(as_root and "" or nil, world.read("/proc/" .. init .. "/environ"))
+      assert.same({}, live.find(secret))
+      job:kill("TERM")
+      assert.equal(143, (job:wait()))
     end)
 
     it("is an input that can't be written, and pipes that lead nowhere else", function()

@@ -182,6 +182,34 @@ for a in (("shmget", 0, 4096, 0o600), ("semget", 0, 1, 0o600), ("msgget", 0, 0o6
     assert.equal("", left())
   end)
 
+  it("reads no environment, memory or descriptor of hcp, nor of any other process", function()
+    local code = [[exec python3 -c '
+import os
+others = [int(n) for n in os.listdir("/proc") if n.isdigit() and int(n) != os.getpid()]
+def bytes_of(path):
+    with open(path, "rb") as f: return path.endswith("mem") or f.read(1) # of a kernel thread there are none
+assert os.getppid() in others and HOST in others
+for pid in others:
+    for name in ("environ", "mem", "maps", "fd/0", "fd/1", "cwd", "root", "exe"):
+        path = "/proc/%d/%s" % (pid, name)
+        try:
+            ask = bytes_of if name in ("environ", "mem", "maps") else os.readlink
+            if ask(path): print("read", path)
+        except OSError as e:
+            if e.errno not in (1, 2, 3, 13): print(name, e) # it may be gone
+    try:
+        os.kill(pid, 0)
+        print("may signal")
+    except OSError: pass
+open("/proc/self/environ")
+print("tried")
+']]
+    local host = world.read("/proc/self/stat"):match("^%d+")
+    local scope = sh("pack", "true") and tonumber(w:audit()[#w:audit()].layers:match("landlock(%d+)")) >= 6
+    local answer = sh("pack", (code:gsub("HOST", host)))
+    assert.equal("tried", scope and answer or (answer:gsub("may signal\n", "")))
+  end)
+
   describe("ends all that descends from the program", function()
     local mark
     -- two that ignore whatever can be ignored, one of them in a session of its own and with no parent left

@@ -1,5 +1,6 @@
 -- Limits: what a sandboxed program may use up.
 local jail = require "jail"
+local world = require "world"
 
 local inside, grants = jail.inside, jail.grants
 
@@ -45,6 +46,32 @@ out["children"] = n
     assert.same({ error = "EAGAIN", children = 9 }, result)
     w:policy(grants("limits: { processes: 20 }"))
     assert.equal(0, inside("out['code'] = max(child(lambda: None) for n in range(100))").code)
+  end)
+
+  it("holds one that nobody stops, and the host forks on", function()
+    w:policy(grants("limits: { processes: 20, timeout: 2s }"))
+    local envelope = jail.envelope_of("pack", [[
+while True:
+    try: os.fork()
+    except OSError: pass
+]], { token = "bomb" .. w.dir })
+    assert.equal("sandbox: timeout after 2s", envelope.error)
+    assert.same({}, jail.processes_with("bomb" .. w.dir))
+    assert.equal("1\n", select(2, world.sh("echo $(sh -c 'echo 1 | cat')")))
+  end)
+
+  it("limits no address space, which language runtimes reserve by the gigabyte", function()
+    assert.same({ space = { -1, -1 } }, inside [[
+import resource
+out["space"] = list(resource.getrlimit(resource.RLIMIT_AS))
+]])
+  end)
+
+  it("shares /dev/shm and /tmp with no other run, and not with the host", function()
+    inside [[put("/dev/shm/mine"); put("/tmp/mine")]]
+    local result = inside [[out["shm"], out["tmp"] = len(os.listdir("/dev/shm")), len(os.listdir("/tmp"))]]
+    assert.same({ shm = 0, tmp = 0 }, result)
+    assert.is_nil(world.read("/dev/shm/mine"))
   end)
 
   it("holds memory", function()

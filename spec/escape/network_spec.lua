@@ -72,6 +72,16 @@ out["own"] = done(c.connect, "\0own")
       raw = "EAFNOSUPPORT", interfaces = { "lo" }, pair = "x", own = "done" }, inside(closed))
   end)
 
+  it("reaches sockets in folders that the operator shows, and in no others", function()
+    w:policy(grants(("read: [%q]"):format(w.dir .. "/shown")))
+    os.execute(("mkdir -m 755 %s/shown; chmod 755 %s; ln %s/socket %s/shown/socket; chmod 666 %s/socket"):format(quote(w.dir),
+      quote(w.dir), quote(w.dir), quote(w.dir), quote(w.dir)))
+    local result = inside(attempts() .. ([[
+out["shown"] = attempt(hello, socket.AF_UNIX, "%s/shown/socket")
+]]):format(w.dir))
+    assert.same({ "ENOENT", "hello" }, { result.path, result.shown }) -- read-only mounts don't stop it: docs/sandbox.md
+  end)
+
   it("is the host's where the operator says so, its sockets in files still not", function()
     w:policy(grants("network: host"))
     local result = inside(attempts())

@@ -81,6 +81,26 @@ out["alive"] = len([n for n in os.listdir("/proc") if n.isdigit()])
     assert.same({}, jail.processes_with(token))
   end)
 
+  it("leaves no zombies to the init, however many lose their parents", function()
+    -- more than may be at a time: each must be gone before the next ones come
+    local result = inside [[
+for n in range(300):
+    if os.fork() == 0:
+        if os.fork() == 0: os._exit(0)
+        os._exit(0)
+    os.wait()
+def states():
+    for n in os.listdir("/proc"):
+        if n.isdigit() and n not in ("1", str(os.getpid())):
+            try: yield get("/proc/" + n + "/stat").split(") ")[1][0]
+            except OSError: pass
+while list(states()): pass
+out["left"] = sorted(int(n) for n in os.listdir("/proc") if n.isdigit())
+out["me"] = os.getpid()
+]]
+    assert.same({ 1, result.me }, result.left)
+  end)
+
   it("has no terminal to type into", function()
     local code = [[
 import fcntl, termios

@@ -1,6 +1,7 @@
 -- The workspace: the one folder of the host that a program writes.
 local cjson = require "cjson"
 local jail = require "jail"
+local live = require "live"
 local world = require "world"
 
 local inside, quote = jail.inside, world.quote
@@ -100,5 +101,59 @@ out["chmod"] = done(os.chmod, "/workspace", 0o777)
     assert.equal("sandbox: workspace: " .. folder .. " is a symbolic link: links are not followed here",
       jail.envelope_of("kept", "put('marker')").error)
     assert.is_nil(world.read(w.dir .. "/marker"))
+  end)
+
+  it("is no place from which hcp runs or reads anything of its own", function()
+    inside([[
+for p in ("hcp.yaml", "pack.yaml", "policy.yaml"): put(p, b"nonsense: [")
+put("cat", b"#!/bin/sh\n: >/workspace/ran\n")
+os.chmod("cat", 0o755)
+import subprocess
+env = dict(os.environ, HOME="/workspace", GIT_CONFIG_NOSYSTEM="1")
+subprocess.run(["git", "init", "-q", "."], env=env, check=True)
+for h in ("post-checkout", "pre-commit", "post-index-change"):
+    put(".git/hooks/" + h, b"#!/bin/sh\n: >/workspace/ran\n"); os.chmod(".git/hooks/" + h, 0o755)
+subprocess.run(["git", "config", "core.fsmonitor", "/workspace/cat"], env=env, check=True)
+]], "kept")
+    w:policy(jail.grants() .. "  other: { bins: [] }\n")
+    w:policy("grants: [ { principal: '*', capabilities: ['esc.workspace'] } ]\n", "workspace")
+    local folder = w.state .. "/workspaces/default/-/esc"
+    for _, words in ipairs { { "ls", "esc" }, { "ls", "esc", ".git" }, { "get", "esc", "cat" }, { "put", "esc", "new" },
+      { "rm", "esc", ".git/config" } } do
+      local status, _, err = w:cli({ "workspace", table.unpack(words) }, { stdin = "x", before = "cd " .. quote(folder) .. " && " })
+      assert.equal(0, status, err)
+      assert.is_nil(world.read(folder .. "/ran"))
+    end
+    assert.is_nil(inside("out['list'] = 1", "kept").ran)
+    assert.is_nil(world.read(folder .. "/ran"))
+    local status, out = w:cli({ "--raw", "exec", "esc", "cat" }, { before = "cd " .. quote(folder) .. " && " })
+    assert.same({ 0, nil }, { status, world.read(folder .. "/ran") }, out)
+  end)
+
+  it("can't be raced out of by links that come and go", function()
+    inside("os.mkdir('dir'); put('dir/secret', b'own')", "kept")
+    w:policy("grants: [ { principal: '*', capabilities: ['esc.workspace'] } ]\n", "workspace")
+    local folder = w.state .. "/workspaces/default/-/esc"
+    world.write(w.dir .. "/swap.py", [[
+import ctypes, os, sys
+os.chdir(sys.argv[1])
+os.symlink(sys.argv[2], "link")
+libc = ctypes.CDLL(None)
+while os.path.exists("dir"):
+    libc.renameat2(-100, b"dir", -100, b"link", 2)  # RENAME_EXCHANGE
+]])
+    os.execute(("python3 %s %s %s >/dev/null 2>&1 &"):format(quote(w.dir .. "/swap.py"), quote(folder), quote(w.dir)))
+    live.wait_for(function() return world.sh("test -e " .. quote(folder .. "/link")) == 0 end)
+    local seen = {}
+    for _ = 1, 100 do
+      local _, out = w:cli { "workspace", "get", "esc", "dir/secret" }
+      assert.is_nil(out:find("the secret", 1, true))
+      seen[out == "own" and "own" or "refused"] = true
+      w:cli({ "workspace", "put", "esc", "dir/new" }, { stdin = "x" })
+      assert.is_nil(world.read(w.dir .. "/new"))
+    end
+    world.sh("rm -rf " .. quote(folder .. "/dir") .. " " .. quote(folder .. "/link"))
+    live.wait_for(function() return #live.find(w.dir .. "/swap.py") == 0 or world.sh("rm -rf " .. quote(folder .. "/dir")) ~= 0 end)
+    assert.is_true(seen.own or seen.refused)
   end)
 end)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Starts a program on a host that lacks something: `without CALL[:ARG:BITS]=ERROR... -- PROGRAM
- * ARGS...` refuses system calls, where BITS are given only if they are set in the argument ARG.
- * That is how containers and distributions refuse namespaces, and how a kernel without a
- * feature answers. */
+/* Starts a program on a host that lacks something: `without CALL[:ARG:BITS[:VALUE]]=ERROR... --
+ * PROGRAM ARGS...` refuses system calls, only where the argument ARG has these BITS, or under
+ * them this VALUE. That is how containers and distributions refuse namespaces, and how a kernel
+ * without a feature answers. */
 #include <errno.h>
 #include <seccomp.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static int refuse(scmp_filter_ctx ctx, char *what)
 {
 	char *error = strchr(what, '='), *arg, *bits;
 	int number = error ? error_number(error + 1) : -1, call;
-	unsigned long long mask;
+	unsigned long long mask, value;
 
 	if (number < 0)
 		return -1;
@@ -36,11 +36,13 @@ static int refuse(scmp_filter_ctx ctx, char *what)
 	if (!arg)
 		return seccomp_rule_add(ctx, SCMP_ACT_ERRNO((unsigned)number), call, 0);
 	bits = strchr(arg, ':');
-	mask = bits ? strtoull(bits + 1, NULL, 0) : 0;
+	mask = value = bits ? strtoull(bits + 1, &bits, 0) : 0;
+	if (bits && *bits == ':')
+		value = strtoull(bits + 1, NULL, 0);
 	if (!mask)
 		return -1;
 	return seccomp_rule_add(ctx, SCMP_ACT_ERRNO((unsigned)number), call, 1,
-				SCMP_CMP((unsigned)atoi(arg), SCMP_CMP_MASKED_EQ, mask, mask));
+				SCMP_CMP((unsigned)atoi(arg), SCMP_CMP_MASKED_EQ, mask, value));
 }
 
 int main(int argc, char **argv)

@@ -77,6 +77,7 @@ wrap: { bin: ./bin/try, stdin: "{{code}}", json_flag: [], result: json }
 commands:
   pack: { summary: s, cli: [x, "{{token}}"], effect: read }
   empty: { summary: s, cli: [x], wrap: { workspace: { mode: ephemeral } }, effect: write }
+  cat: { summary: s, cli: [cat], wrap: { bin: cat, stdin: none, result: text }, effect: read }
   kept: { summary: s, cli: [x, "{{token}}"], wrap: { workspace: { mode: workspace } }, effect: write }
   file:
     summary: s
@@ -90,7 +91,7 @@ commands:
     effect: write
 ]]
 
-local policy = "hcp: 1\npolicies: { pack: {}, empty: {}, kept: {}, file: {}, path: {} }\n"
+local policy = "hcp: 1\npolicies: { pack: {}, empty: {}, cat: {}, kept: {}, file: {}, path: {} }\n"
 
 -- A list of paths in Python.
 function jail.list_of(...)
@@ -104,7 +105,7 @@ function jail.grants(sandbox, more)
 grants: [ { principal: "*", capabilities: ["esc.*"] } ]
 packs:
   esc:
-    bins: [./bin/try]
+    bins: [./bin/try, cat]
     sandbox: { %s }
 %s]]):format(sandbox or "", more or "")
 end

@@ -81,25 +81,33 @@ static long confine(struct box_init *s)
 	return r < 0 ? stop(s, BOX_LAYER_SECCOMP, r) : 0;
 }
 
+/* What the program starts with besides its rights. */
+static long start_afresh(struct box_init *s)
+{
+	long r = sys1(SYS_setsid, 0);
+
+	/* an init that is killed takes its namespace along; where there is none, this one at
+	 * least */
+	if (r >= 0 && s->plan->tier != PLAN_TIER_STRONG)
+		r = sys5(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (r >= 0)
+		r = sys3(SYS_close_range, BOX_FD_STDERR + 1, ~0u, CLOSE_RANGE_CLOEXEC);
+	return r < 0 ? stop(s, BOX_LAYER_SPAWN, r) : 0;
+}
+
 void become_program(struct box_init *s)
 {
 	const char *argv = s->base + s->plan->argv, *envp = s->base + s->plan->envp;
 	uint64_t no_signal = 0;
 	long r;
 
-	sys1(SYS_setsid, 0);
-	/* an init that is killed takes its namespace along; where there is none, this one at
-	 * least */
-	if (s->plan->tier != PLAN_TIER_STRONG)
-		sys5(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	r = sys3(SYS_close_range, BOX_FD_STDERR + 1, ~0u, CLOSE_RANGE_CLOEXEC);
+	if (start_afresh(s) < 0 || set_limits(s) < 0 || let_trace(s) < 0 || confine(s) < 0)
+		return;
+	r = sys4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, SYS_PTR(&no_signal), 0, 8);
 	if (r < 0) {
-		stop(s, BOX_LAYER_EXEC, r);
+		stop(s, BOX_LAYER_SPAWN, r);
 		return;
 	}
-	if (set_limits(s) < 0 || let_trace(s) < 0 || confine(s) < 0)
-		return;
-	sys4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, SYS_PTR(&no_signal), 0, 8);
 	if (s->plan->script)
 		r = sys5(SYS_execveat, AT_FDCWD, SYS_PTR(text_at(s, s->plan->bin)),
 			 SYS_PTR(argv), SYS_PTR(envp), 0);

@@ -17,6 +17,7 @@ struct box_init {
 	int proc_fd; /* the host's, to map ids with */
 	int bin_fd, ruleset_fd;
 	int kill_fd;     /* of the run's cgroup; -1: it has none */
+	int signal_fd;   /* SIGCHLD, and SIGTERM from the runtime */
 	int children_fd; /* below tier strong: the list of this process's children */
 	const void *filter;
 	size_t filter_size;
@@ -58,7 +59,8 @@ void make_ruleset(struct box_init *s);    /* landlock.c */
 void allow_programs(struct box_init *s, long ruleset);
 /* supervise.c */
 void join_cgroup(struct box_init *s);
-void supervise(long program);
+void open_signals(struct box_init *s);
+void supervise(const struct box_init *s, long program);
 /* trace.c: takes a stop and lets the thread go on; 0 where `status` is none. */
 int trace_stop(long tid, int status);
 void trace_forget(long tid);

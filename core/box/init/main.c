@@ -100,8 +100,10 @@ static void reset_process(void)
 	struct raw_sigaction dfl = {{0}};
 
 	for (int sig = 1; sig <= 64; sig++)
-		sys4(SYS_rt_sigaction, sig, SYS_PTR(&dfl), 0, 8);
-	sys1(SYS_setsid, 0);
+		if (sig != SIGKILL && sig != SIGSTOP)
+			need(BOX_LAYER_INIT, sys4(SYS_rt_sigaction, sig, SYS_PTR(&dfl), 0, 8),
+			     "signals");
+	need(BOX_LAYER_INIT, sys1(SYS_setsid, 0), "session");
 	sys1(SYS_umask, 0);
 }
 
@@ -219,12 +221,13 @@ _Noreturn void init_main(void)
 	enter_cwd(&s);
 	make_ruleset(&s);
 	drop_privileges(&s);
+	open_signals(&s);
 	sys1(SYS_umask, 077);
 	program = start_program(&s);
 	say_started(&s);
-	sys2(SYS_munmap, SYS_PTR(s.base), (long)s.plan->size);
+	need(BOX_LAYER_INIT, sys2(SYS_munmap, SYS_PTR(s.base), (long)s.plan->size), "unmap");
 	sys3(SYS_close_range, BOX_FD_STDIN, BOX_FD_STDERR, 0);
-	supervise(program);
+	supervise(&s, program);
 	end_tree(&s);
 	leave();
 }

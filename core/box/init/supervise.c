@@ -28,6 +28,15 @@ void join_cgroup(struct box_init *s)
 	held(BOX_LAYER_CGROUP);
 }
 
+/* Before the program starts, like everything that can fail. */
+void open_signals(struct box_init *s)
+{
+	uint64_t set = 1ull << (SIGCHLD - 1) | 1ull << (SIGTERM - 1);
+	long fd = sys4(SYS_signalfd4, -1, SYS_PTR(&set), 8, SFD_CLOEXEC | SFD_NONBLOCK);
+
+	s->signal_fd = (int)need(BOX_LAYER_SUPERVISE, fd, "signalfd");
+}
+
 /* 1 once the program has ended. */
 static int reap(long program)
 {
@@ -49,14 +58,12 @@ static int reap(long program)
 }
 
 /* Until the program has ended, the host says to end it, or the host is gone. */
-void supervise(long program)
+void supervise(const struct box_init *s, long program)
 {
-	uint64_t set = 1ull << (SIGCHLD - 1) | 1ull << (SIGTERM - 1);
 	struct signalfd_siginfo info;
-	struct pollfd p[2] = {{.fd = BOX_FD_RUNTIME, .events = POLLIN}, {.events = POLLIN}};
-	long fd = sys4(SYS_signalfd4, -1, SYS_PTR(&set), 8, SFD_CLOEXEC | SFD_NONBLOCK);
+	struct pollfd p[2] = {{.fd = BOX_FD_RUNTIME, .events = POLLIN},
+			      {.fd = s->signal_fd, .events = POLLIN}};
 
-	p[1].fd = (int)need(BOX_LAYER_SUPERVISE, fd, "signalfd");
 	while (!reap(program)) {
 		sys5(SYS_ppoll, SYS_PTR(p), 2, 0, 0, 0);
 		if (p[0].revents)
