@@ -21,6 +21,7 @@ void run_script_limits(const struct run *r, struct script_limits *limits)
 	limits->instructions = r->snap->set.lua_instructions;
 	limits->script_ms = r->snap->set.lua_timeout_ms;
 	limits->deadline_ns = r->deadline_ns;
+	limits->deadline_ms = r->within_ms;
 	limits->cancelled = &r->call->cancelled;
 }
 

@@ -230,6 +230,15 @@ static const char *at(const struct script_meter *m)
 	return m->place[0] ? " at " : "";
 }
 
+static int time_error(const struct script_meter *m, int64_t limit_ms, struct hcp_err *err)
+{
+	char amount[32];
+
+	unit_format_duration(limit_ms, amount);
+	return hcp_fail(err, HCP_E_TIMEOUT, "script: time limit of %s exceeded%s%s", amount,
+			at(m), m->place);
+}
+
 int script_kill_error(const struct script_meter *m, struct hcp_err *err)
 {
 	char amount[32];
@@ -245,12 +254,9 @@ int script_kill_error(const struct script_meter *m, struct hcp_err *err)
 				"script: instruction limit of %s exceeded%s%s", amount, at(m),
 				m->place);
 	case SCRIPT_KILL_TIME:
-		unit_format_duration(m->max->script_ms, amount);
-		return hcp_fail(err, HCP_E_TIMEOUT, "script: time limit of %s exceeded%s%s",
-				amount, at(m), m->place);
+		return time_error(m, m->max->script_ms, err);
 	case SCRIPT_KILL_DEADLINE:
-		return hcp_fail(err, HCP_E_TIMEOUT, "script: deadline of the run passed%s%s",
-				at(m), m->place);
+		return time_error(m, m->max->deadline_ms, err);
 	case SCRIPT_KILL_CANCELLED:
 		return hcp_fail(err, HCP_E_CANCELLED, "script: cancelled%s%s", at(m), m->place);
 	case SCRIPT_ALIVE:

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define DEPTH_MAX 200 /* as Lua has it */
-#define CHARGE    64  /* steps that are charged together */
+#define CHARGE    256 /* steps that are charged together */
 
 static bool spend(struct match *m, size_t steps)
 {

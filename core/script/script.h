@@ -25,6 +25,7 @@ struct script_limits {
 	int64_t memory, instructions;
 	int64_t script_ms;   /* script time: stops while a host call runs */
 	int64_t deadline_ns; /* CLOCK_MONOTONIC, absolute, the run's; 0: none */
+	int64_t deadline_ms; /* the time that ends then, for the message */
 	size_t result, log;  /* bytes */
 	unsigned host_calls;
 	const int *cancelled; /* read with atomics; NULL: never */

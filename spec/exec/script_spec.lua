@@ -139,7 +139,7 @@ describe("scripts", function()
         policies = { "  sleep: {}" },
       })
       local envelope, status = w:exec("lua", "outer")
-      assert.equal("script: deadline of the run passed at verbs/outer.lua:1", envelope.error)
+      assert.equal("script: time limit of 300ms exceeded at verbs/outer.lua:1", envelope.error)
       assert.equal(124, status)
       local inner
       for _, record in ipairs(w:audit()) do
@@ -222,6 +222,59 @@ describe("scripts", function()
       assert.equal("denied: auth: script: lib/names.lua: compiled Lua is refused", select(2, provider(reads)))
       w:put("policies/auth/lib/names.lua", "return require 'lib.names'")
       assert.equal("denied: auth: script: lib/names.lua:1: module 'lib.names' requires itself", select(2, provider(reads)))
+    end)
+  end)
+
+  describe("values", function()
+    it("of a program come through a composite as they are", function()
+      local numbers = '{"z":[9007199254740993,-9223372036854775808,9223372036854775807,0.1,1.0,5e-324,-0.0,0],' ..
+        '"a":{"empty":[],"none":{},"null":null,"deep":[[[]],{"b":1,"a":2}]},"text":"\u{e9}\\u0000"}'
+      w:policy(grants .. "packs: { lua: { bins: [./bin/say] } }\n")
+      pack(w, { pass = "return function(_, ctx) return ctx.exec('say') end",
+        all = "return function(_, ctx) return ctx.exec_all{ {'say'} }[1] end",
+        try = "return function(_, ctx) return ctx.try('say').result end",
+        ["bin/say"] = { "#!/bin/sh\ncat <<'E'\n" .. numbers .. "\nE\n", "755" },
+      }, { commands = { "  say: { summary: x, cli: [lua], wrap: { bin: ./bin/say, json_flag: [] } }" }, policies = { "  say: {}" } })
+      for _, verb in ipairs { "pass", "all", "try", "say" } do
+        local _, _, _, out = w:exec("lua", verb)
+        assert.equal(('{"ok":true,"pack_id":"lua","verb_key":"%s","result":%s}\n'):format(verb, numbers), out)
+      end
+    end)
+
+    it("that 64 bits don't hold are an error with their path, in a composite alone", function()
+      w:policy(grants .. "packs: { lua: { bins: [./bin/say] } }\n")
+      pack(w, { pass = "return function(_, ctx)\n  return ctx.exec('say')\nend",
+        ["bin/say"] = { "#!/bin/sh\necho '{\"a\":[1,9223372036854775808]}'\n", "755" },
+      }, { commands = { "  say: { summary: x, cli: [lua], wrap: { bin: ./bin/say, json_flag: [] } }" }, policies = { "  say: {}" } })
+      assert.equal('{"ok":true,"pack_id":"lua","verb_key":"say","result":{"a":[1,9223372036854775808]}}\n',
+        (select(4, w:exec("lua", "say"))))
+      assert.equal("script: verbs/pass.lua:2: envelope.result.a[2]: 9223372036854775808 is beyond 64 bits",
+        w:exec("lua", "pass").error)
+    end)
+  end)
+
+  describe("whatever a script does", function()
+    local hostile = {
+      { "while true do print(('x'):rep(1000)) end", "^script: time limit of 200ms exceeded at verbs/one.lua:1$" },
+      { "print('{\\\"ok\\\":true}') hcp.log.warn('\\n{}') return function() return 1 end", nil },
+      { "return function() print('\\27[2J\\0') return 'x' end", nil },
+      { "io.write('x')", "has no global 'io'" },
+      { "os.exit(0)", "attempt to call a nil value %(field 'exit'%)" },
+      { "local function f() return (('x'):gsub('x', f)) end f()", "C stack overflow" },
+      { "error({})", "^script: the error is a table value, not a message$" },
+      { "return function() return { ok = true, pack_id = 'mine' } end", nil },
+      { "pcall(function() while true do end end) return function() return 1 end", "time limit of 200ms" },
+    }
+    it("stdout holds one envelope and nothing else, and the next run is as ever", function()
+      w:put("hcp.yaml", "hcp: 1\nlua: { memory: 8M }\n")
+      for _, row in ipairs(hostile) do
+        pack(w, { one = { script = row[1], line = ", timeout: 200ms" }, fine = "return function() return 'fine' end" })
+        local envelope, _, _, out = w:exec("lua", "one")
+        assert.equal("lua", envelope.pack_id)
+        assert.equal(1, select(2, out:gsub("\n", "")))
+        if row[2] then assert.matches(row[2], envelope.error) else assert.is_true(envelope.ok) end
+        assert.equal("fine", w:exec("lua", "fine").result)
+      end
     end)
   end)
 

@@ -319,8 +319,9 @@ static void test_deadline_and_cancel(void **state)
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	w.call.limits.deadline_ns = (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec + 30000000;
 	w.call.limits.instructions = INT64_MAX;
+	w.call.limits.deadline_ms = 1500;
 	assert_string_equal(world_says(&w, "while true do end"),
-			    "! script: deadline of the run passed at verbs/month.lua:1");
+			    "! script: time limit of 1500ms exceeded at verbs/month.lua:1");
 	assert_int_equal(w.err.code, HCP_E_TIMEOUT);
 	w.call.limits.deadline_ns = 0;
 	w.call.limits.cancelled = &cancelled;

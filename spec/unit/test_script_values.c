@@ -63,6 +63,50 @@ static void test_numbers(void **state)
 		    "[1500.0,0,100.0]");
 }
 
+/* JSON in, the Lua value that it must be, JSON out. */
+static void test_numbers_both_ways(void **state)
+{
+	static const char *const rows[][3] = {
+	    {"9223372036854775807", "math.maxinteger", "9223372036854775807"},
+	    {"-9223372036854775808", "math.mininteger", "-9223372036854775808"},
+	    {"9223372036854775806", "math.maxinteger - 1", "9223372036854775806"},
+	    {"9007199254740993", "9007199254740993", "9007199254740993"},
+	    {"-9007199254740993", "-9007199254740993", "-9007199254740993"},
+	    {"123456789012345", "123456789012345", "123456789012345"},
+	    {"0", "0", "0"},
+	    {"-0", "0", "0"},
+	    {"0.0", "0.0", "0.0"},
+	    {"-0.0", "-0.0", "-0.0"},
+	    {"1.0", "1.0", "1.0"},
+	    {"1.10", "1.1", "1.1"},
+	    {"1E2", "100.0", "100.0"},
+	    {"0.1", "0.1", "0.1"},
+	    {"0.30000000000000004", "0.1 + 0.2", "0.30000000000000004"},
+	    {"5e-324", "0x1p-1074", "5e-324"},
+	    {"2.2250738585072014e-308", "0x1p-1022", "2.2250738585072014e-308"},
+	    {"1.7976931348623157e308", "0x1.fffffffffffffp1023", "1.7976931348623157e+308"},
+	    {"9223372036854775808.0", "0x1p63", "9223372036854776000.0"},
+	    {"1e21", "1e21", "1e+21"},
+	    {"123456789.125", "123456789.125", "123456789.125"},
+	};
+	char in[64], source[300], out[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		snprintf(in, sizeof(in), "{\"n\":%s}", rows[i][0]);
+		snprintf(source, sizeof(source),
+			 "return function(a) local n, want = a.n, %s\n"
+			 "if math.type(n) ~= math.type(want) or n ~= want or\n"
+			 "  string.format('%%q', n) ~= string.format('%%q', want) then\n"
+			 "  return 'not ' .. n end\n"
+			 "assert(cjson.encode(want) == cjson.encode(n))\n"
+			 "return cjson.decode(cjson.encode(n)) end",
+			 rows[i][1]);
+		snprintf(out, sizeof(out), "%s", rows[i][2]);
+		assert_passes(in, source, out);
+	}
+}
+
 static void test_arrays(void **state)
 {
 	(void)state;
@@ -243,6 +287,7 @@ int main(void)
 	    cmocka_unit_test(test_untouched),
 	    cmocka_unit_test(test_order_of_keys),
 	    cmocka_unit_test(test_numbers),
+	    cmocka_unit_test(test_numbers_both_ways),
 	    cmocka_unit_test(test_arrays),
 	    cmocka_unit_test(test_errors_name_the_path),
 	    cmocka_unit_test(test_depth),
