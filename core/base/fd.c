@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Descriptors. Everything opened elsewhere carries O_CLOEXEC from birth; nothing here opens. */
+/* Descriptors. Everything opened elsewhere carries O_CLOEXEC from birth; what is opened
+ * here is closed here. */
 #include "base/fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -100,4 +102,16 @@ int fd_write_all(int fd, const void *data, size_t len, struct hcp_err *err)
 		len -= (size_t)n;
 	}
 	return 0;
+}
+
+/* fchmodat(2) in glibc goes by /proc/self, and fchmod(2) takes no O_PATH. */
+int fd_chmod_folder(int dirfd, const char *name, mode_t mode)
+{
+	AUTO_FD fd = openat(dirfd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char path[48];
+
+	if (fd < 0)
+		return -1;
+	snprintf(path, sizeof(path), FD_NAME, fd);
+	return chmod(path, mode);
 }

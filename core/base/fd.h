@@ -34,5 +34,7 @@ int fd_above_stdio(int fd);
 /* An open file's name in /proc. The thread's, not the process's: a program whose first thread
  * has ended has no /proc/self/fd. */
 #define FD_NAME "/proc/thread-self/fd/%d"
+/* chmod(2) of a folder that may not be a link and need not be readable; -1 with errno. */
+int fd_chmod_folder(int dirfd, const char *name, mode_t mode);
 
 #endif

@@ -113,15 +113,9 @@ static int empty_folder(struct removal *r, int fd, unsigned depth, struct hcp_er
 static int open_anyhow(int dirfd, const char *name)
 {
 	int fd = openat(dirfd, name, OPEN_DIR);
-	AUTO_FD path = -1;
-	char self[40];
 
-	if (fd >= 0 || errno != EACCES)
+	if (fd >= 0 || errno != EACCES || fd_chmod_folder(dirfd, name, 0700) < 0)
 		return fd;
-	path = openat(dirfd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	snprintf(self, sizeof(self), FD_NAME, path);
-	if (path < 0 || chmod(self, 0700) < 0)
-		return -1;
 	return openat(dirfd, name, OPEN_DIR);
 }
 

@@ -52,7 +52,7 @@ static int make_folder(int dirfd, const char *name)
 {
 	if (mkdirat(dirfd, name, 0700) < 0)
 		return errno == EEXIST ? 0 : -1;
-	return fchmodat(dirfd, name, 0700, AT_SYMLINK_NOFOLLOW);
+	return fd_chmod_folder(dirfd, name, 0700);
 }
 
 /* Folders above the state folder are made for the user alone, as the XDG base directory
