@@ -28,11 +28,9 @@ static const char *const kind_names[] = {
     [AUDIT_BEGIN] = "begin",
     [AUDIT_END] = "end",
     [AUDIT_DENY] = "deny",
-    [AUDIT_CONFIG] = "config",
     [AUDIT_RECOVER] = "recover",
     [AUDIT_ROTATE] = "rotate",
     [AUDIT_CHECKPOINT] = "checkpoint",
-    [AUDIT_WORKSPACE] = "workspace",
     [AUDIT_REMOVE] = "remove",
 };
 

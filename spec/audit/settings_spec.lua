@@ -35,6 +35,18 @@ describe("audit: in hcp.yaml", function()
     assert.equal(1 + 24 + 2, verdict.records)
     assert.equal("rotate", w:audit()[1].kind)
     assert.is_true(#world.read(log:path()) < 65536 + 16384)
+    -- somebody else's reader agrees
+    local reader = "cd " .. quote(log.dir) .. " && python3 " .. quote(world.source .. "/spec/audit_reader.py") ..
+      " audit-*.jsonl audit.jsonl"
+    local status, said = world.sh(reader)
+    assert.equal(0, status)
+    assert.equal("27 records, the last hash is " .. verdict.hash .. "\n", said)
+    local lines = log:lines()
+    lines[2] = lines[2]:gsub('"pack":"demo"', '"pack":"Demo"')
+    log:store(lines)
+    local err
+    status, said, err = world.sh(reader)
+    assert.same({ 1, "", "audit.jsonl:2: the hash does not hold\n" }, { status, said, err })
   end)
 
   it("keep: N leaves N segments, and verifying knows what was removed", function()
