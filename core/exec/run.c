@@ -139,7 +139,7 @@ int run_refuse_raw(struct run *r, int exit_code, const char *prefix, const char 
 	redact_text(&r->redact, text, len, &safe);
 	buf_puts(&clean, prefix);
 	utf8_clean(&clean, safe.data ? safe.data : "",
-		   safe.len < LIMIT_ERROR ? safe.len : LIMIT_ERROR + 4);
+		   safe.len < LIMIT_ERROR + 4 ? safe.len : LIMIT_ERROR + 4);
 	clean.failed |= safe.failed;
 	keep = cut(&clean);
 	return run_refuse_bytes(

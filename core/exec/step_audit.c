@@ -4,6 +4,8 @@
  * written withholds the result. */
 #include "exec/exec.h"
 
+#include "base/limits.h"
+
 #include <string.h>
 #include <unistd.h>
 
@@ -80,7 +82,9 @@ static int hide_texts(struct run *r, struct audit_record *rec)
 
 	rec->pack = r->pack ? rec->pack : safe_text(r, &r->redact, rec->pack, &pack);
 	rec->verb = r->command ? rec->verb : safe_text(r, &r->redact, rec->verb, &verb);
-	if (rec->error && hidden_whole(r)) {
+	/* a text that was cut may end in a part of something, which isn't known for one */
+	if (rec->error &&
+	    (hidden_whole(r) || (redact_has(&r->hidden) && rec->error_len > LIMIT_ERROR - 4))) {
 		rec->error = REDACTED;
 		rec->error_len = strlen(REDACTED);
 	} else if (rec->error) {

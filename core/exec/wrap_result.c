@@ -10,7 +10,7 @@
 static int fail_exit(struct run *r, int code)
 {
 	const struct box_outcome *o = &r->outcome;
-	size_t len = o->errout_len < LIMIT_ERROR ? o->errout_len : LIMIT_ERROR;
+	size_t len = o->errout_len;
 
 	while (len && strchr(" \t\r\n", o->errout[len - 1]))
 		len--;

@@ -196,9 +196,15 @@ packs: { demo: { bins: [./bin/show] }, say: { bins: [./bin/say] } }
       local long = ("secret-"):rep(12000)
       assert.is_false(w:exec("say", "log in", { how = "fail", user = "ada", password = long }).ok)
       absent("secret-secret-")
+      -- one that is cut where the text of an error is
+      local half = ("half-"):rep(8000)
+      w:pack("say", { ["bin/say"] = { "#!/bin/sh\np=$(cat); printf '%s%s' \"$p\" \"$p\" >&2; exit 3\n", "755" } })
+      assert.is_false(w:exec("say", "log in", { password = half }).ok)
+      absent("half-half-")
       local records = w:audit()
       assert.equal("[redacted]", records[3].error)
-      in_order(3)
+      assert.equal("[redacted]", records[5].error)
+      in_order(5)
     end)
   end)
 

@@ -66,6 +66,16 @@ auth: { provider: token, with: { tokens: [
     rt:close()
   end)
 
+  it("is redacted where the text of an error is cut", function()
+    tokens()
+    for _, before in ipairs { 65536 - 5, 65536 - #secret, 65536 } do
+      w:pack("demo", { ["bin/show"] = { ("#!/bin/sh\nhead -c %d /dev/zero | tr '\\0' x >&2\nprintf %%s %s >&2\nexit 3\n")
+        :format(before, quote(secret)), "755" } })
+      local said = plain { env = "HCP_TOKEN_FILE=" .. quote(file) }
+      assert.equal((("x"):rep(before) .. "[redacted]"):sub(1, 65536), said)
+    end
+  end)
+
   it("is refused by wrong usage before anything runs", function()
     tokens()
     local before = #w:audit()
