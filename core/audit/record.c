@@ -23,14 +23,10 @@ static_assert(13 * CAP_NAME + CAP_VERB + CAP_PRINCIPAL + 3 * CAP_LIST + 3 * CAP_
 	      "a record without args always fits");
 
 static const char *const kind_names[] = {
-    [AUDIT_NONE] = NULL,
-    [AUDIT_GENESIS] = "genesis",
-    [AUDIT_BEGIN] = "begin",
-    [AUDIT_END] = "end",
-    [AUDIT_DENY] = "deny",
-    [AUDIT_RECOVER] = "recover",
-    [AUDIT_ROTATE] = "rotate",
-    [AUDIT_CHECKPOINT] = "checkpoint",
+    [AUDIT_NONE] = NULL,       [AUDIT_GENESIS] = "genesis",
+    [AUDIT_BEGIN] = "begin",   [AUDIT_END] = "end",
+    [AUDIT_DENY] = "deny",     [AUDIT_RECOVER] = "recover",
+    [AUDIT_ROTATE] = "rotate", [AUDIT_CHECKPOINT] = "checkpoint",
     [AUDIT_REMOVE] = "remove",
 };
 
