@@ -351,8 +351,12 @@ int conf_check_format(const struct conf_ctx *c, const struct yaml_node *top,
 		      struct hcp_err *err)
 {
 	const struct yaml_node *hcp = yaml_get(top, "hcp");
+	bool number = hcp && hcp->kind == YAML_INT && hcp->i >= 0;
 
-	if (!hcp || hcp->kind != YAML_INT || hcp->i < 0 || hcp->i == 1)
+	if (number && hcp->i == 1)
 		return 0;
+	/* what is no number was told by conf_read */
+	if (!number && c->all)
+		return -1;
 	return conf_fail(c, hcp, err, "\"hcp\" must be 1, the only format version there is");
 }

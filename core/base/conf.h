@@ -79,7 +79,7 @@ int conf_read(const struct conf_ctx *c, const struct yaml_node *map,
 /* One value by one row's rules; out is what the row's offset counts from. */
 int conf_value(const struct conf_ctx *c, const struct yaml_node *node,
 	       const struct conf_field *f, void *out, struct hcp_err *err) HCP_MUST_CHECK;
-/* `hcp`, the format version, where conf_read has taken it for a number: it must be 1. */
+/* `hcp`, the format version, which conf_read has seen: 0 where it is the number 1. */
 int conf_check_format(const struct conf_ctx *c, const struct yaml_node *top,
 		      struct hcp_err *err) HCP_MUST_CHECK;
 /* hcp_fail_at with the node's place; added to c->all, too. */
