@@ -28,7 +28,9 @@ static hcp_status with_log(hcp_runtime *rt, task_fn *task, void *what, hcp_error
 	struct snapshot *s = runtime_snapshot(rt);
 	struct hcp_err why = {0}, told = {0};
 
-	if (!s->audit) {
+	if (!s->audit && s->broken.code == HCP_E_NONE) {
+		hcp_fail(&told, HCP_E_CONFIG, "audit: no log is open: this runtime only looks");
+	} else if (!s->audit) {
 		told = s->broken;
 	} else if (task(s, what, &why) < 0) {
 		if (why.code == HCP_E_NONE)

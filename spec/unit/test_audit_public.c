@@ -116,11 +116,38 @@ static void a_log_of_its_own(void **state)
 	hcp_close(rt);
 }
 
+/* A runtime that only looks has no log open, and says so of each. */
+static void none_where_one_only_looks(void **state)
+{
+	struct world *w = *state;
+	hcp_options *o = hcp_options_new();
+	hcp_error err = {.size = sizeof(err)};
+	hcp_runtime *rt = NULL;
+	hcp_result *out = (hcp_result *)&err;
+	size_t n = 0;
+
+	assert_int_equal(hcp_options_root(o, w->top), HCP_OK);
+	assert_int_equal(hcp_options_state(o, w->state), HCP_OK);
+	assert_int_equal(hcp_options_read_only(o), HCP_OK);
+	assert_int_equal(hcp_open(o, &rt, NULL), HCP_OK);
+	hcp_options_free(o);
+	assert_int_equal(hcp_audit_verify(rt, (hcp_str){NULL, 0}, NULL, &out, &err),
+			 HCP_ECONFIG);
+	assert_null(out);
+	assert_string_equal(err.text, "audit: no log is open: this runtime only looks");
+	assert_int_equal(hcp_audit_rotate(rt, &out, &err), HCP_ECONFIG);
+	assert_null(out);
+	assert_int_equal(hcp_audit_tail(rt, NULL, 9, take, &n, &err), HCP_ECONFIG);
+	assert_int_equal(n, 0);
+	hcp_close(rt);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(misuse, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_log_of_its_own, setup, teardown),
+	    cmocka_unit_test_setup_teardown(none_where_one_only_looks, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
