@@ -181,8 +181,9 @@ int cgroup_open(const char *parent, const char *run_id, const struct policy_limi
 		if (make_locked(out, err) == 0 && set_limits(out, limits, err) == 0)
 			return 0;
 	}
+	/* the first error is the one to tell */
 	if (cgroup_close(out, &ignored) < 0)
-		return -1; /* the first error is the one to tell */
+		ignored.code = HCP_E_NONE;
 	return -1;
 }
 

@@ -45,6 +45,11 @@ const char *plan_tier_name(uint32_t tier)
 	return "";
 }
 
+const char *plan_limits_held(const struct box_plan *p)
+{
+	return p->cgroup ? "cgroup" : "process";
+}
+
 void plan_ids(const struct box_spec *spec, uid_t *uid, gid_t *gid)
 {
 	*uid = plan_as_root() ? spec->user : geteuid();
@@ -227,11 +232,13 @@ static enum plan_sockets sockets_of(const struct box_spec *spec)
 
 static void set_limits(const struct policy_limits *l, struct box_plan *p)
 {
+	p->memory = (uint64_t)l->memory;
+	p->processes = p->cgroup || p->tier == PLAN_TIER_STRONG ? (uint64_t)l->processes : 0;
 	for (int i = 0; i < PLAN_RLIMIT_COUNT; i++)
 		p->rlimit[i] = PLAN_RLIMIT_KEEP;
 	p->rlimit[PLAN_RLIMIT_CPU] = (uint64_t)(l->cpu_ms + 999) / 1000;
 	if (!p->cgroup) /* counts what is asked for, not what is used: threads' stacks, too */
-		p->rlimit[PLAN_RLIMIT_DATA] = (uint64_t)l->memory;
+		p->rlimit[PLAN_RLIMIT_DATA] = p->memory;
 	p->rlimit[PLAN_RLIMIT_FSIZE] = (uint64_t)l->file;
 	p->rlimit[PLAN_RLIMIT_NOFILE] = (uint64_t)l->open_files;
 	p->rlimit[PLAN_RLIMIT_STACK] = 8u << 20;

@@ -24,6 +24,8 @@ struct plan_items {
 
 enum plan_tier plan_tier(const struct policy_sandbox *s);
 const char *plan_tier_name(uint32_t tier); /* "" for none */
+/* By what memory and processor time are: "cgroup", of the tree, or "process", of each. */
+const char *plan_limits_held(const struct box_plan *p);
 bool plan_as_root(void);
 /* Who the program is; *gid is the same number when the runtime is root. */
 void plan_ids(const struct box_spec *spec, uid_t *uid, gid_t *gid);

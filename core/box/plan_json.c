@@ -110,6 +110,8 @@ static json_t *layers_json(const struct box_plan *p)
 	static const char *const spaces[] = {"userns", "mntns", "pidns", "ipcns", "utsns"};
 	json_t *list = json_array();
 
+	if (p->cgroup)
+		json_array_append_new(list, json_string("cgroup"));
 	for (size_t i = 0; p->tier == PLAN_TIER_STRONG && i < 5; i++)
 		json_array_append_new(list, json_string(spaces[i]));
 	if (p->own_net)
@@ -123,15 +125,14 @@ static json_t *layers_json(const struct box_plan *p)
 static json_t *limits_json(const struct box_plan *p)
 {
 	const uint64_t *r = p->rlimit;
-	json_t *limits =
-	    json_pack("{s:I,s:I,s:I,s:I}", "cpu_s", (json_int_t)r[PLAN_RLIMIT_CPU], "memory",
-		      (json_int_t)r[PLAN_RLIMIT_DATA], "file", (json_int_t)r[PLAN_RLIMIT_FSIZE],
-		      "open_files", (json_int_t)r[PLAN_RLIMIT_NOFILE]);
+	json_t *limits = json_pack(
+	    "{s:I,s:I,s:I,s:I,s:s}", "cpu_s", (json_int_t)r[PLAN_RLIMIT_CPU], "memory",
+	    (json_int_t)p->memory, "file", (json_int_t)r[PLAN_RLIMIT_FSIZE], "open_files",
+	    (json_int_t)r[PLAN_RLIMIT_NOFILE], "held", plan_limits_held(p));
 
-	/* the init is one of them */
-	if (r[PLAN_RLIMIT_NPROC] != PLAN_RLIMIT_KEEP)
+	if (p->processes)
 		json_object_set_new(limits, "processes",
-				    json_integer((json_int_t)r[PLAN_RLIMIT_NPROC] - 1));
+				    json_integer((json_int_t)p->processes));
 	return limits;
 }
 

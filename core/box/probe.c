@@ -25,6 +25,7 @@ struct trial {
 	struct box_spec spec;
 	char *argv[2], *envp[1];
 	char scratch[32]; /* "" where none was made */
+	char run_id[32];
 	int pack_fd, scratch_fd;
 	struct box_probe *out;
 };
@@ -82,7 +83,8 @@ static int make_scratch(struct trial *t)
 static void fill_spec(struct trial *t, const char *cgroup)
 {
 	t->spec.cgroup = cgroup;
-	t->spec.run_id = arena_printf(&t->arena, "doctor-%d", getpid());
+	snprintf(t->run_id, sizeof(t->run_id), "doctor-%d", getpid());
+	t->spec.run_id = t->run_id;
 	t->argv[0] = (char *)(uintptr_t)t->allowed.path;
 	t->spec.sandbox = &t->granted.sandbox;
 	t->spec.limits = t->granted.sandbox.limits;

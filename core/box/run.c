@@ -461,7 +461,7 @@ static void live_init(struct live *l, const struct box_spec *spec)
 		l->std[i] = (struct stream){
 		    .fd = -1, .which = i + 1, .limit = (size_t)spec->limits.output};
 	snprintf(l->out->tier, sizeof(l->out->tier), "%s", plan_tier_name(l->plan->tier));
-	l->out->limits_held = l->plan->cgroup ? "cgroup" : "process";
+	l->out->limits_held = plan_limits_held(l->plan);
 }
 
 /* The init is gone, or never was. */

@@ -12,7 +12,7 @@
 #ifndef HCP_BUILD_ID
 #define HCP_BUILD_ID "dev"
 #endif
-#define BOX_BUILD_MARK "hcp-init of build " HCP_BUILD_ID " wire 3"
+#define BOX_BUILD_MARK "hcp-init of build " HCP_BUILD_ID " wire 4"
 
 /* The init's descriptors, placed by the spawner. */
 enum {
@@ -111,7 +111,7 @@ enum plan_rlimit {
 };
 #define PLAN_RLIMIT_KEEP UINT64_MAX
 
-#define PLAN_MAGIC 0x33706368u
+#define PLAN_MAGIC 0x34706368u
 struct box_plan {
 	uint32_t magic, size;
 	uint32_t tier, sockets;
@@ -133,6 +133,7 @@ struct box_plan {
 	uint32_t ports, port_count; /* array of 32-bit port numbers */
 	uint64_t bin_dev, bin_ino;
 	uint64_t rlimit[PLAN_RLIMIT_COUNT];
+	uint64_t memory, processes; /* as the policy has them; processes 0: not held */
 };
 
 enum box_what {

@@ -147,9 +147,12 @@ static int fill_spec(struct job *j)
 
 static void tell_denial(void *user, const char *line, size_t len)
 {
-	const struct hcp_call *call = user;
+	const struct run *r = user;
+	AUTO_BUF safe = {0};
 
-	call->trace(call->trace_user, (hcp_str){line, len});
+	redact_text(&r->redact, line, len, &safe);
+	if (!safe.failed)
+		r->call->trace(r->call->trace_user, (hcp_str){safe.data, safe.len});
 }
 
 static int build_plan(struct job *j, struct box_plan **plan)
@@ -171,7 +174,7 @@ static int act(struct job *j)
 	struct box_io io = {.cancel_fd = r->call->cancel_fd,
 			    .deadline_ns = r->deadline_ns,
 			    .trace = tell_denial,
-			    .trace_user = r->call};
+			    .trace_user = r};
 	struct box_plan *plan;
 	struct hcp_err err = {0};
 

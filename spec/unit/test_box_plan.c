@@ -118,6 +118,7 @@ static void test_strong(void **state)
 	assert_int_equal(json_integer_value(json_object_get(limits, "cpu_s")), 10);
 	assert_int_equal(json_integer_value(json_object_get(limits, "memory")), 512 << 20);
 	assert_int_equal(json_integer_value(json_object_get(limits, "processes")), 64);
+	assert_string_equal(text_at(limits, "held"), "process");
 	assert_int_equal(json_integer_value(json_object_get(limits, "open_files")), 256);
 }
 
@@ -205,6 +206,22 @@ static void test_light_names_its_scratch_without_making_it(void **state)
 	assert_int_equal(access("/nowhere", F_OK), -1);
 }
 
+/* Limits that a cgroup holds stay in sight, and so does that it does. */
+static void test_a_cgroup_holds_its_limits(void **state)
+{
+	struct want *w = *state;
+	const json_t *limits;
+
+	w->spec.cgroup = "/sys/fs/cgroup/hcp";
+	w->sandbox.tier = POLICY_LIGHT;
+	assert_int_equal(box_scratch_names(&w->spec, "/nowhere", &w->arena, &w->err), 0);
+	limits = json_object_get(show(w), "limits");
+	assert_int_equal(json_integer_value(json_object_get(limits, "memory")), 512 << 20);
+	assert_int_equal(json_integer_value(json_object_get(limits, "processes")), 64);
+	assert_string_equal(text_at(limits, "held"), "cgroup");
+	assert_list(json_object_get(w->json, "layers"), "cgroup,landlock,seccomp");
+}
+
 static void test_exec_list(void **state)
 {
 	struct want *w = *state;
@@ -249,6 +266,7 @@ int main(void)
 	    PLAN_TEST(test_values_are_not_shown),
 	    PLAN_TEST(test_network),
 	    PLAN_TEST(test_light_names_its_scratch_without_making_it),
+	    PLAN_TEST(test_a_cgroup_holds_its_limits),
 	    PLAN_TEST(test_exec_list),
 	    PLAN_TEST(test_a_shown_plan_is_none_to_run),
 	};

@@ -122,7 +122,6 @@ static int is_refusal(uint64_t nr, int error)
 	case ENOMEM:
 	case EFBIG:
 	case ENOSPC:
-	case E2BIG:
 		return 1;
 	case EAGAIN:
 #ifdef SYS_fork
