@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 #define CLI_USAGE   2
 #define CLI_RUNTIME 125
@@ -41,7 +42,8 @@ struct cli_verb {
 	enum cli_runtime runtime;
 	const struct cli_option *options; /* of this verb alone; ends with a NULL name */
 };
-extern const struct cli_verb cli_verbs[]; /* ends with a NULL name */
+extern const struct cli_verb cli_verbs[];                      /* ends with a NULL name */
+const struct cli_verb *cli_verb_of(int (*run)(struct cli *c)); /* of those */
 
 int cmd_exec(struct cli *c);
 int cmd_activate(struct cli *c);
@@ -73,6 +75,11 @@ int cli_status(hcp_status status, const hcp_error *err);
  * CLI_RUNTIME. */
 int cli_print_json(const struct cli *c, hcp_str json);
 int cli_print_text(const char *text, size_t len);
+/* A member of an object; "" and 0 where there is none of that kind. */
+const char *cli_text(const json_t *object, const char *key);
+long long cli_number(const json_t *object, const char *key);
+/* All that fd gives, `room` bytes at most, with no copy elsewhere; -1: errno says why. */
+ssize_t cli_read(int fd, char *out, size_t room);
 bool cli_for_people(const struct cli *c); /* stdout is a terminal and --json wasn't given */
 
 /* Gives the call the token that the options or $HCP_TOKEN_FILE name. 0 or the exit status. */

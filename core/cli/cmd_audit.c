@@ -111,25 +111,14 @@ static int print_result(const struct cli *c, hcp_status status, hcp_result *res,
 	return code;
 }
 
-static const char *text(const json_t *j, const char *key)
-{
-	const char *s = json_string_value(json_object_get(j, key));
-
-	return s ? s : "";
-}
-
-static long long number(const json_t *j, const char *key)
-{
-	return json_integer_value(json_object_get(j, key));
-}
-
 static void print_finding(const json_t *f)
 {
-	if (*text(f, "file"))
-		printf("%s:", text(f, "file"));
-	if (number(f, "line") > 0)
-		printf("%lld:", number(f, "line"));
-	printf("%s%s: %s%s\n", *text(f, "file") ? " " : "", text(f, "damage"), text(f, "text"),
+	if (*cli_text(f, "file"))
+		printf("%s:", cli_text(f, "file"));
+	if (cli_number(f, "line") > 0)
+		printf("%lld:", cli_number(f, "line"));
+	printf("%s%s: %s%s\n", *cli_text(f, "file") ? " " : "", cli_text(f, "damage"),
+	       cli_text(f, "text"),
 	       json_is_true(json_object_get(f, "known")) ? " (known)" : "");
 }
 
@@ -142,8 +131,8 @@ static void print_verdict(const json_t *v)
 	printf("%s: %lld records in %lld files, %lld damages, %lld of them known, %lld runs "
 	       "without an end\n",
 	       json_is_true(json_object_get(v, "intact")) ? "intact" : "damaged",
-	       number(v, "records"), number(v, "segments"), number(v, "damages"),
-	       number(v, "known"), number(v, "orphans"));
+	       cli_number(v, "records"), cli_number(v, "segments"), cli_number(v, "damages"),
+	       cli_number(v, "known"), cli_number(v, "orphans"));
 }
 
 static int show_verdict(const struct cli *c, const hcp_result *res)
@@ -218,8 +207,8 @@ static int rotate_verb(struct cli *c)
 	if (status == HCP_OK)
 		v = json_loadb(hcp_result_json(res).data, hcp_result_json(res).len, 0, NULL);
 	code = print_result(c, status, res, &err);
-	if (code == 0 && number(v, "left") > 0)
-		code = cli_fail(1, "%s", text(v, "reason"));
+	if (code == 0 && cli_number(v, "left") > 0)
+		code = cli_fail(1, "%s", cli_text(v, "reason"));
 	json_decref(v);
 	return code;
 }

@@ -5,28 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct cli_verb *self(void)
-{
-	const struct cli_verb *v = cli_verbs;
-
-	while (v->run != cmd_doctor)
-		v++;
-	return v;
-}
-
-static const char *text(const json_t *row, const char *key)
-{
-	const char *s = json_string_value(json_object_get(row, key));
-
-	return s ? s : "";
-}
-
 static void print_row(const json_t *row, const char *name, const char *about)
 {
-	printf("  %-10s %-9s %s%s%s\n", name, text(row, "state"), about,
-	       *about && *text(row, "why") ? ": " : "", text(row, "why"));
-	if (*text(row, "fix"))
-		printf("  %-20s %s\n", "", text(row, "fix"));
+	printf("  %-10s %-9s %s%s%s\n", name, cli_text(row, "state"), about,
+	       *about && *cli_text(row, "why") ? ": " : "", cli_text(row, "why"));
+	if (*cli_text(row, "fix"))
+		printf("  %-20s %s\n", "", cli_text(row, "fix"));
 }
 
 static void print_report(const json_t *top)
@@ -34,17 +18,17 @@ static void print_report(const json_t *top)
 	const json_t *row;
 	size_t i;
 
-	printf("tier %s%s%s\n\nlayers\n", text(top, "tier"), *text(top, "why") ? ": " : "",
-	       text(top, "why"));
+	printf("tier %s%s%s\n\nlayers\n", cli_text(top, "tier"),
+	       *cli_text(top, "why") ? ": " : "", cli_text(top, "why"));
 	json_array_foreach(json_object_get(top, "layers"), i, row)
-	    print_row(row, text(row, "layer"), "");
+	    print_row(row, cli_text(row, "layer"), "");
 	puts("\nchecks");
 	json_array_foreach(json_object_get(top, "checks"), i, row)
-	    print_row(row, text(row, "check"), text(row, "about"));
+	    print_row(row, cli_text(row, "check"), cli_text(row, "about"));
 	if (json_array_size(json_object_get(top, "health")))
 		puts("\nhealth commands of packs, not run here");
 	json_array_foreach(json_object_get(top, "health"), i, row)
-	    printf("  %s\n", text(row, "run"));
+	    printf("  %s\n", cli_text(row, "run"));
 }
 
 int cmd_doctor(struct cli *c)
@@ -56,7 +40,7 @@ int cmd_doctor(struct cli *c)
 	int code = 0, verdict;
 
 	if (c->argc > 0)
-		return cli_usage(self(), "doctor takes no words");
+		return cli_usage(cli_verb_of(cmd_doctor), "doctor takes no words");
 	status = hcp_doctor(c->rt, &res, &err);
 	if (status != HCP_OK)
 		return cli_status(status, &err);

@@ -54,5 +54,5 @@ int cmd_exec(struct cli *c)
 {
 	if (c->trace_denials && hcp_call_trace_denials(c->call, tell_denial, NULL) != HCP_OK)
 		return cli_fail(CLI_RUNTIME, "the run can't be traced");
-	return cli_with_envelope(c, &cli_verbs[0], run_envelope);
+	return cli_with_envelope(c, cli_verb_of(cmd_exec), run_envelope);
 }

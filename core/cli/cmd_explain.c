@@ -12,43 +12,27 @@ const struct cli_option cli_explain_options[] = {
     {NULL, NULL, NULL, NULL, 0},
 };
 
-static const struct cli_verb *self(void)
-{
-	const struct cli_verb *v = cli_verbs;
-
-	while (v->run != cmd_explain)
-		v++;
-	return v;
-}
-
-static const char *text(const json_t *object, const char *key)
-{
-	const char *s = json_string_value(json_object_get(object, key));
-
-	return s ? s : "";
-}
-
 static void print_reason(const json_t *reason)
 {
 	const json_t *line = json_object_get(reason, "line");
-	const char *file = text(reason, "file");
+	const char *file = cli_text(reason, "file");
 
 	printf("               ");
 	if (*file && line)
 		printf("%s:%d: ", file, (int)json_integer_value(line));
 	else if (*file)
 		printf("%s: ", file);
-	puts(text(reason, "text"));
+	puts(cli_text(reason, "text"));
 }
 
 static void print_step(const json_t *step)
 {
-	const char *error = text(step, "error");
+	const char *error = cli_text(step, "error");
 	json_t *reason;
 	size_t i;
 
 	printf("%d %-12s %s%s%s\n", (int)json_integer_value(json_object_get(step, "step")),
-	       text(step, "name"), text(step, "verdict"), *error ? ": " : "", error);
+	       cli_text(step, "name"), cli_text(step, "verdict"), *error ? ": " : "", error);
 	json_array_foreach(json_object_get(step, "because"), i, reason) print_reason(reason);
 }
 
@@ -67,9 +51,9 @@ static void print_list(const char *name, const json_t *list)
 
 static void print_place(const json_t *place)
 {
-	const char *from = text(place, "from"), *at = text(place, "at");
+	const char *from = cli_text(place, "from"), *at = cli_text(place, "at");
 
-	printf("               %-6s %s %s", text(place, "kind"),
+	printf("               %-6s %s %s", cli_text(place, "kind"),
 	       json_is_true(json_object_get(place, "write")) ? "rw" : "ro", at);
 	if (*from && strcmp(from, at) != 0)
 		printf(" from %s", from);
@@ -83,8 +67,8 @@ static void print_sandbox(const json_t *box)
 
 	if (!box)
 		return;
-	printf("sandbox        tier %s, %s in %s\n", text(box, "tier"), text(box, "bin"),
-	       text(box, "cwd"));
+	printf("sandbox        tier %s, %s in %s\n", cli_text(box, "tier"),
+	       cli_text(box, "bin"), cli_text(box, "cwd"));
 	json_array_foreach(json_object_get(box, "places"), i, place) print_place(place);
 }
 
@@ -127,5 +111,5 @@ static int explain(struct cli *c, const char *envelope, size_t len, const char *
 
 int cmd_explain(struct cli *c)
 {
-	return cli_with_envelope(c, self(), explain);
+	return cli_with_envelope(c, cli_verb_of(cmd_explain), explain);
 }

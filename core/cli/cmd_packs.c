@@ -21,7 +21,7 @@ int cmd_packs(struct cli *c)
 	int code = 0;
 
 	if (c->argc > 0)
-		return cli_usage(&cli_verbs[4], "packs takes no words");
+		return cli_usage(cli_verb_of(cmd_packs), "packs takes no words");
 	status = hcp_describe(c->rt, c->call, NULL, &res, &err);
 	if (status != HCP_OK)
 		return cli_status(status, &err);

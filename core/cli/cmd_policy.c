@@ -14,39 +14,18 @@ const struct cli_option cli_policy_options[] = {
     {NULL, NULL, NULL, NULL, 0},
 };
 
-static const struct cli_verb *self(void)
-{
-	const struct cli_verb *v = cli_verbs;
-
-	while (v->run != cmd_policy)
-		v++;
-	return v;
-}
-
-static const char *text(const json_t *object, const char *key)
-{
-	const char *s = json_string_value(json_object_get(object, key));
-
-	return s ? s : "";
-}
-
-static int number(const json_t *object, const char *key)
-{
-	return (int)json_integer_value(json_object_get(object, key));
-}
-
 /* ---- lint ---- */
 
 static void print_problem(const json_t *p)
 {
-	const char *file = text(p, "file");
+	const char *file = cli_text(p, "file");
 
 	printf("%s", file);
-	if (number(p, "line"))
-		printf(":%d", number(p, "line"));
-	if (number(p, "column"))
-		printf(":%d", number(p, "column"));
-	printf("%s%s: %s\n", *file ? ": " : "", text(p, "level"), text(p, "text"));
+	if (cli_number(p, "line"))
+		printf(":%lld", cli_number(p, "line"));
+	if (cli_number(p, "column"))
+		printf(":%lld", cli_number(p, "column"));
+	printf("%s%s: %s\n", *file ? ": " : "", cli_text(p, "level"), cli_text(p, "text"));
 }
 
 static int lint(struct cli *c)
@@ -99,6 +78,8 @@ static json_t *verdict(struct cli *c, const char *pack, const char *verb, int *c
 		j = json_pack("{s:s,s:s,s:b,s:s}", "pack_id", pack, "verb_key", verb, "allowed",
 			      0, "error", hcp_result_error(res).data);
 	}
+	if (!j && *code == 0)
+		*code = cli_fail(CLI_RUNTIME, "out of memory");
 	hcp_result_free(res);
 	json_decref(envelope);
 	free(words);
@@ -126,9 +107,9 @@ static void print_verdict(const json_t *v)
 	const bool allowed = json_is_true(json_object_get(v, "allowed"));
 	const bool confirm = json_is_true(json_object_get(v, "confirm"));
 
-	printf("%-3s %s %s%s%s%s\n", allowed ? "yes" : "no", text(v, "pack_id"),
-	       text(v, "verb_key"), confirm ? " (asks for consent)" : "", allowed ? "" : ": ",
-	       text(v, "error"));
+	printf("%-3s %s %s%s%s%s\n", allowed ? "yes" : "no", cli_text(v, "pack_id"),
+	       cli_text(v, "verb_key"), confirm ? " (asks for consent)" : "",
+	       allowed ? "" : ": ", cli_text(v, "error"));
 }
 
 static int print_value(struct cli *c, const json_t *value)
@@ -153,7 +134,7 @@ static int show_principal(struct cli *c)
 		return cli_status(hcp_check(c->rt, &err), &err);
 	}
 	json_array_foreach(json_object_get(packs, "packs"), i, p) if (code == 0) code =
-	    add_pack(c, text(p, "pack_id"), list);
+	    add_pack(c, cli_text(p, "pack_id"), list);
 	json_decref(packs);
 	top = json_pack("{s:s,s:o}", "principal", c->principal, "commands", list);
 	if (code == 0 && !top)
@@ -189,7 +170,8 @@ static int show(struct cli *c)
 		return show_principal(c);
 	if (!c->principal && c->argc >= 2)
 		return show_command(c);
-	return cli_usage(self(), "show takes --principal, or a pack and a verb");
+	return cli_usage(cli_verb_of(cmd_policy),
+			 "show takes --principal, or a pack and a verb");
 }
 
 int cmd_policy(struct cli *c)
@@ -201,10 +183,10 @@ int cmd_policy(struct cli *c)
 	if (strcmp(name, "show") == 0)
 		return show(c);
 	if (c->principal)
-		return cli_usage(self(), "--principal belongs to show");
+		return cli_usage(cli_verb_of(cmd_policy), "--principal belongs to show");
 	if (strcmp(name, "lint") == 0 && c->argc == 0)
 		return lint(c);
 	if (strcmp(name, "test") == 0 && c->argc == 1)
 		return cli_policy_test(c, c->argv[0]);
-	return cli_usage(self(), NULL);
+	return cli_usage(cli_verb_of(cmd_policy), NULL);
 }

@@ -5,39 +5,15 @@
 
 #include "base/limits.h"
 
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
-
-static const struct cli_verb *self(void)
-{
-	const struct cli_verb *v = cli_verbs;
-
-	while (v->run != cmd_secret)
-		v++;
-	return v;
-}
-
-/* One byte over the limit is read: the library says what is wrong with it. */
-static ssize_t read_stdin(char *out, size_t room)
-{
-	size_t len = 0;
-	ssize_t n = 1;
-
-	while (n != 0 && len < room) {
-		n = read(STDIN_FILENO, out + len, room - len);
-		if (n < 0 && errno != EINTR)
-			return -1;
-		len += n > 0 ? (size_t)n : 0;
-	}
-	return (ssize_t)len;
-}
 
 static int set(struct cli *c, const char *name)
 {
 	static char value[LIMIT_SECRET + 1]; /* too much for a stack, and wiped below */
 	hcp_error err = {.size = sizeof(err)};
-	ssize_t len = read_stdin(value, sizeof(value));
+	/* one byte over the limit is read: the library says what is wrong with it */
+	ssize_t len = cli_read(STDIN_FILENO, value, sizeof(value));
 	hcp_status status = HCP_OK;
 	int code = 0;
 
@@ -79,5 +55,5 @@ int cmd_secret(struct cli *c)
 		return rm(c, c->argv[1]);
 	if (strcmp(what, "list") == 0 && c->argc == 1)
 		return list(c);
-	return cli_usage(self(), NULL);
+	return cli_usage(cli_verb_of(cmd_secret), NULL);
 }

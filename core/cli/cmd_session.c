@@ -34,7 +34,8 @@ static int change(struct cli *c, int on)
 	hcp_status status;
 
 	if (c->argc < 1)
-		return cli_usage(&cli_verbs[on ? 1 : 2], "name at least one pack");
+		return cli_usage(cli_verb_of(on ? cmd_activate : cmd_deactivate),
+				 "name at least one pack");
 	for (int i = 0; i < c->argc; i++) {
 		status = hcp_activate(c->rt, c->call, c->argv[i], on, NULL, &err);
 		if (status != HCP_OK)
@@ -56,6 +57,6 @@ int cmd_deactivate(struct cli *c)
 int cmd_session(struct cli *c)
 {
 	if (c->argc > 0)
-		return cli_usage(&cli_verbs[3], "session takes no words");
+		return cli_usage(cli_verb_of(cmd_session), "session takes no words");
 	return show(c);
 }

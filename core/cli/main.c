@@ -39,6 +39,15 @@ const struct cli_verb cli_verbs[] = {
     {NULL, NULL, NULL, NULL, CLI_ALONE, NULL},
 };
 
+const struct cli_verb *cli_verb_of(int (*run)(struct cli *c))
+{
+	const struct cli_verb *v = cli_verbs;
+
+	while (v->name && v->run != run)
+		v++;
+	return v;
+}
+
 #define OPT(member) offsetof(struct cli, member)
 static const struct cli_option options[] = {
     {"--root", NULL, "DIR", "the root folder (else $HCP_ROOT, ~/.config/hcp, /etc/hcp)",

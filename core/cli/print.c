@@ -5,6 +5,7 @@
 #include "base/fd.h"
 #include "base/str.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -81,9 +82,39 @@ int cli_print_json(const struct cli *c, hcp_str json)
 int cli_status(hcp_status status, const hcp_error *err)
 {
 	int code = status == HCP_EDENIED ? CLI_DENIED : CLI_RUNTIME;
+	const char *text = err->text[0] ? err->text : hcp_status_text(status);
 
-	if (err->file[0])
-		return cli_fail(code, "%s:%d: %s (column %d)", err->file, err->line, err->text,
-				err->column);
-	return cli_fail(code, "%s", err->text[0] ? err->text : hcp_status_text(status));
+	if (!err->file[0])
+		return cli_fail(code, "%s", text);
+	if (err->line <= 0)
+		return cli_fail(code, "%s: %s", err->file, text);
+	if (err->column <= 0)
+		return cli_fail(code, "%s:%d: %s", err->file, err->line, text);
+	return cli_fail(code, "%s:%d: %s (column %d)", err->file, err->line, text, err->column);
+}
+
+const char *cli_text(const json_t *object, const char *key)
+{
+	const char *s = json_string_value(json_object_get(object, key));
+
+	return s ? s : "";
+}
+
+long long cli_number(const json_t *object, const char *key)
+{
+	return json_integer_value(json_object_get(object, key));
+}
+
+ssize_t cli_read(int fd, char *out, size_t room)
+{
+	size_t len = 0;
+	ssize_t n = 1;
+
+	while (n > 0 && len < room) {
+		n = TEMP_FAILURE_RETRY(read(fd, out + len, room - len));
+		if (n < 0)
+			return -1;
+		len += (size_t)n;
+	}
+	return (ssize_t)len;
 }

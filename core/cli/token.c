@@ -16,20 +16,6 @@
 /* A token and its newline. */
 #define TOKEN_ROOM (LIMIT_TOKEN + 2)
 
-static ssize_t read_some(int fd, char *out, size_t room)
-{
-	size_t len = 0;
-	ssize_t n = 1;
-
-	while (n > 0 && len < room) {
-		n = TEMP_FAILURE_RETRY(read(fd, out + len, room - len));
-		if (n < 0)
-			return -1;
-		len += (size_t)n;
-	}
-	return (ssize_t)len;
-}
-
 static int give(struct cli *c, const char *from, const char *text, size_t len)
 {
 	hcp_status status;
@@ -49,7 +35,7 @@ static int give(struct cli *c, const char *from, const char *text, size_t len)
 static int take(struct cli *c, int fd, const char *from)
 {
 	char text[TOKEN_ROOM];
-	ssize_t len = read_some(fd, text, sizeof(text));
+	ssize_t len = cli_read(fd, text, sizeof(text));
 	int status = len < 0 ? cli_fail(CLI_USAGE, "%s can't be read", from)
 			     : give(c, from, text, (size_t)len);
 
