@@ -1,24 +1,6 @@
 -- Limits for a run's whole tree, in a cgroup v2 folder that the operator names.
 local world = require "world"
 
-local manifest = [[
-hcp: 1
-pack_id: probe
-version: 1.0.0
-summary: Runs a shell script of the spec's
-wrap: { bin: ./bin/probe, json_flag: [], result: text, stdin: "{{script}}" }
-commands:
-  run: { summary: Runs it, cli: [probe], effect: read }
-]]
-
-local grants = [[
-grants: [ { principal: "*", capabilities: ["probe.*"] } ]
-packs:
-  probe:
-    bins: [./bin/probe]
-    sandbox: { tier: %s, limits: { memory: 64M, processes: 20, cpu: 2s, timeout: 60s } }
-]]
-
 -- A folder of its own beneath the first cgroup v2 mount, with both controllers; nil where this host gives none.
 local function delegated()
   for mount in world.read("/proc/self/mountinfo"):gmatch("[^\n]+") do
@@ -37,13 +19,7 @@ describe("a cgroup", function()
 
   local function open(cgroup, tier)
     w = world.new()
-    os.execute("chmod 711 " .. world.quote(w.dir))
-    w:pack("probe", {
-      ["pack.yaml"] = manifest,
-      ["policy.yaml"] = "hcp: 1\npolicies: { run: {} }\n",
-      ["bin/probe"] = { "#!/bin/sh\n. /dev/stdin\n", "755" },
-    })
-    w:policy(grants:format(tier or "strong"))
+    w:shell("sandbox: { tier: " .. (tier or "strong") .. ", limits: { memory: 64M, processes: 20, cpu: 2s, timeout: 60s } }")
     w:put("hcp.yaml", "hcp: 1\ncgroup: " .. cgroup .. "\n")
     w:activate("probe")
   end

@@ -1,38 +1,14 @@
 -- hcp exec --trace-denials: what a program was refused, told on stderr, and nothing else different.
 local world = require "world"
 
-local manifest = [[
-hcp: 1
-pack_id: probe
-version: 1.0.0
-summary: Runs a shell script of the spec's
-wrap: { bin: ./bin/probe, json_flag: [], result: text, stdin: "{{script}}" }
-commands:
-  run: { summary: Runs it, cli: [probe], effect: read }
-]]
-
-local grants = [[
-grants: [ { principal: "*", capabilities: ["probe.*"] } ]
-packs:
-  probe:
-    bins: [./bin/probe]
-    exec: [sh, cat, mkdir, head, unshare, sleep, python3]
-    sandbox: { tier: %s, limits: { processes: 8, file: 1M, timeout: 60s } }
-]]
-
 for _, tier in ipairs { "strong", "light" } do
   describe("tracing denials in tier " .. tier, function()
     local w
 
     before_each(function()
       w = world.new()
-      os.execute("chmod 711 " .. world.quote(w.dir))
-      w:pack("probe", {
-        ["pack.yaml"] = manifest,
-        ["policy.yaml"] = "hcp: 1\npolicies: { run: {} }\n",
-        ["bin/probe"] = { "#!/bin/sh\n. /dev/stdin\n", "755" },
-      })
-      w:policy(grants:format(tier))
+      w:shell("exec: [sh, cat, mkdir, head, unshare, sleep, python3], sandbox: { tier: " .. tier ..
+        ", limits: { processes: 8, file: 1M, timeout: 60s } }")
       w:activate("probe")
     end)
     after_each(function() w:close() end)

@@ -87,6 +87,27 @@ function world:policy(text, name)
   self:put("policies/" .. (name or "spec") .. ".yaml", "hcp: 1\n" .. text)
 end
 
+-- A pack `probe` whose command `run` is the shell script that its argument says; `block`: of the operator's, behind
+-- `bins`. In tier light a root runtime's program is another user, who passes through the world's folder.
+function world:shell(block)
+  os.execute("chmod 711 " .. quote(self.dir))
+  self:pack("probe", {
+    ["pack.yaml"] = [[
+hcp: 1
+pack_id: probe
+version: 1.0.0
+summary: Runs a shell script of the spec's
+wrap: { bin: ./bin/probe, json_flag: [], result: text, stdin: "{{script}}" }
+commands:
+  run: { summary: Runs it, cli: [probe], effect: read }
+]],
+    ["policy.yaml"] = "hcp: 1\npolicies: { run: {} }\n",
+    ["bin/probe"] = { "#!/bin/sh\n. /dev/stdin\n", "755" },
+  })
+  self:policy('grants: [ { principal: "*", capabilities: ["probe.*"] } ]\n' ..
+    "packs: { probe: { bins: [./bin/probe], " .. block .. " } }\n")
+end
+
 -- hcp with words; options: stdin, env ("A=b C=d"), before (shell text in front)
 function world:cli(words, options)
   options = options or {}
