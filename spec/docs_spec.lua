@@ -86,6 +86,12 @@ local function markdown()
   return list
 end
 
+local function shipped_packs()
+  local list, _, out = {}, world.sh("ls packs")
+  for id in out:gmatch("[^\n]+") do list[#list + 1] = id end
+  return list
+end
+
 describe("the documents", function()
   local w
   before_each(function() w = world.new() end)
@@ -93,13 +99,13 @@ describe("the documents", function()
 
   -- files that stand whole in a document, commands it shows, packs it makes
   local documents = {
-    ["README.md"] = { files = 4, commands = 7, packs = { "hello", "hi", "ledger" }, policies = true },
-    ["docs/pack.md"] = { files = 5, commands = 7, packs = { "hello", "ledger", "notes" } },
-    ["docs/policy.md"] = { files = 4, commands = 8, packs = { "hello", "ledger" } },
-    ["docs/envelope.md"] = { files = 0, commands = 6, packs = { "hello", "ledger" }, policies = true },
-    ["docs/adapters.md"] = { files = 5, commands = 4, packs = { "facts", "hello", "ledger" } },
-    ["docs/lua.md"] = { files = 6, commands = 3, packs = { "hello", "ledger", "pair" } },
-    ["docs/sandbox.md"] = { files = 3, commands = 4, packs = { "hello", "ledger", "look" } },
+    ["README.md"] = { files = 4, commands = 7, packs = { "hi" }, policies = true },
+    ["docs/pack.md"] = { files = 5, commands = 7, packs = { "notes" } },
+    ["docs/policy.md"] = { files = 4, commands = 8 },
+    ["docs/envelope.md"] = { files = 0, commands = 6, policies = true },
+    ["docs/adapters.md"] = { files = 5, commands = 4, packs = { "facts" } },
+    ["docs/lua.md"] = { files = 6, commands = 3, packs = { "pair" } },
+    ["docs/sandbox.md"] = { files = 3, commands = 4, packs = { "look" } },
   }
 
   for path, expected in pairs(documents) do
@@ -115,7 +121,10 @@ describe("the documents", function()
         assert.is_nil(pack.error)
         loaded[#loaded + 1] = pack.pack_id
       end
-      assert.same(expected.packs, loaded)
+      local shipped = shipped_packs()
+      table.move(expected.packs or {}, 1, #(expected.packs or {}), #shipped + 1, shipped)
+      table.sort(shipped)
+      assert.same(shipped, loaded)
     end)
   end
 
