@@ -153,7 +153,7 @@ describe("hcp doctor", function()
       "/proc/version is covered by another mount, as in containers, and then a new proc is refused" },
     ["user.max_user_namespaces is 0"] = { as_user, own "echo 0 > /proc/sys/user/max_user_namespaces", "userns", "disabled",
       "user.max_user_namespaces", "No space left on device", "user.max_user_namespaces is 0" },
-    ["it is in a chroot"] = { as_user, own(tree, "chroot ."), "userns", "blocked", "chroot",
+    ["it is in a chroot"] = { as_user, own(tree, "/usr/sbin/chroot ."), "userns", "blocked", "chroot",
       "Operation not permitted", "inside a chroot, where the kernel refuses new namespaces and roots" },
   }
   if is_root then
@@ -161,8 +161,8 @@ describe("hcp doctor", function()
       "unshare: Operation not permitted", by_filter }
     cases["root can't clone"] = { "", without .. "clone:0:0x20000=EPERM --", "mntns", "blocked", "seccomp",
       "Operation not permitted", by_filter }
-    cases["root is in a chroot"] = { "", "unshare -m sh -c " .. quote(tree .. [[; exec chroot . "$@"]]) .. " sh", "mntns", "blocked",
-      "chroot", "/: Invalid argument", "inside a chroot, where the kernel refuses new namespaces and roots" }
+    cases["root is in a chroot"] = { "", "unshare -m sh -c " .. quote(tree .. [[; exec /usr/sbin/chroot . "$@"]]) .. " sh",
+      "mntns", "blocked", "chroot", "/: Invalid argument", "inside a chroot, where the kernel refuses new namespaces and roots" }
     cases["root has lost CAP_SYS_ADMIN"] = { "", "setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin", "mntns",
       "blocked", "capabilities", "Operation not permitted", "root has no CAP_SYS_ADMIN here, as in containers" }
   end
