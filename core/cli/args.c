@@ -25,9 +25,8 @@ static const json_t *resolve(const json_t *top, const json_t *schema)
 	return schema;
 }
 
-/* NULL where nothing describes it. The reserved keys are hcp's, whatever else a schema takes.
- */
-static const json_t *schema_of(const json_t *top, const char *key)
+/* The reserved keys are hcp's, whatever else a schema takes. */
+const json_t *cli_schema_of(const json_t *top, const char *key)
 {
 	const json_t *own = json_object_get(json_object_get(top, "properties"), key);
 	const json_t *others = json_object_get(top, "additionalProperties");
@@ -39,7 +38,14 @@ static const json_t *schema_of(const json_t *top, const char *key)
 	return json_is_object(others) ? resolve(top, others) : NULL;
 }
 
-static bool allows(const json_t *schema, const char *type)
+const json_t *cli_schema_items(const json_t *top, const json_t *schema)
+{
+	const json_t *items = json_object_get(schema, "items");
+
+	return items ? resolve(top, items) : NULL;
+}
+
+bool cli_allows(const json_t *schema, const char *type)
 {
 	const json_t *types = json_object_get(schema, "type"), *t;
 	size_t i;
@@ -119,25 +125,25 @@ static bool is_listed(const json_t *schema, const char *text)
 /* Text that the type can't hold stays a string: the schema then says what is wrong with it. */
 static json_t *typed(const json_t *schema, const char *text)
 {
-	bool is_text = allows(schema, "string");
+	bool is_text = cli_allows(schema, "string");
 	json_t *v = NULL;
 
 	if (!json_object_get(schema, "type"))
 		return is_listed(schema, text) ? json_string(text) : untyped(text);
-	if (allows(schema, "boolean") &&
+	if (cli_allows(schema, "boolean") &&
 	    (strcmp(text, "true") == 0 || strcmp(text, "false") == 0))
 		v = word_value(text);
-	if (!v && (allows(schema, "number") || allows(schema, "integer")))
+	if (!v && (cli_allows(schema, "number") || cli_allows(schema, "integer")))
 		v = number(text, is_text);
-	if (!v && !is_text && allows(schema, "null") && strcmp(text, "null") == 0)
+	if (!v && !is_text && cli_allows(schema, "null") && strcmp(text, "null") == 0)
 		v = json_null();
 	return v ? v : json_string(text);
 }
 
 static int add_plain(json_t *args, const json_t *top, const char *key, const char *text)
 {
-	const json_t *schema = schema_of(top, key);
-	bool list = schema && allows(schema, "array");
+	const json_t *schema = cli_schema_of(top, key);
+	bool list = schema && cli_allows(schema, "array");
 	json_t *old = json_object_get(args, key), *value;
 
 	if (list)
@@ -164,14 +170,7 @@ static int add_json(json_t *args, const char *key, const char *text)
 	return json_object_set_new(args, key, value);
 }
 
-struct args {
-	const json_t *schema; /* borrowed */
-	json_t *all;
-	json_t *whole; /* the names that came by := and @=, which no word adds to */
-	bool stdin_read;
-};
-
-static int add_file(struct args *a, const char *key, const char *path)
+static int add_file(struct cli_args *a, const char *key, const char *path)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
 	AUTO_FD fd = is_stdin ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
@@ -193,7 +192,26 @@ static int add_file(struct args *a, const char *key, const char *path)
 	return json_object_set_new(a->all, key, value);
 }
 
-static int add_word(struct args *a, const char *word)
+/* `whole`: the value comes at once, and no other word adds to it. */
+static int note_key(struct cli_args *a, const char *key, bool whole)
+{
+	if (!utf8_valid(key, strlen(key)))
+		return cli_fail(-1, "an argument's name is not UTF-8");
+	if (json_object_get(whole ? a->all : a->whole, key))
+		return cli_fail(-1, "%s is given twice", key);
+	if (whole && json_object_set_new(a->whole, key, json_true()) < 0)
+		return cli_fail(-1, "out of memory");
+	return 0;
+}
+
+int cli_args_text(struct cli_args *a, const char *key, const char *text)
+{
+	if (note_key(a, key, false) < 0)
+		return -1;
+	return add_plain(a->all, a->schema, key, text);
+}
+
+int cli_args_word(struct cli_args *a, const char *word)
 {
 	const char *equals = strchr(word, '=');
 	char kind = equals && equals > word ? equals[-1] : '\0';
@@ -209,29 +227,56 @@ static int add_word(struct args *a, const char *word)
 	key = strndup(word, len);
 	if (!key)
 		return cli_fail(-1, "out of memory");
-	if (!utf8_valid(key, len))
-		return cli_fail(-1, "an argument's name is not UTF-8");
-	if (json_object_get(kind ? a->all : a->whole, key))
-		return cli_fail(-1, "%s is given twice", key);
-	if (kind && json_object_set_new(a->whole, key, json_true()) < 0)
-		return cli_fail(-1, "out of memory");
-	if (kind == ':')
-		return add_json(a->all, key, equals + 1);
-	if (kind == '@')
-		return add_file(a, key, equals + 1);
-	return add_plain(a->all, a->schema, key, equals + 1);
+	if (!kind)
+		return cli_args_text(a, key, equals + 1);
+	if (note_key(a, key, true) < 0)
+		return -1;
+	return kind == ':' ? add_json(a->all, key, equals + 1) : add_file(a, key, equals + 1);
+}
+
+int cli_args_object(struct cli_args *a, const char *text)
+{
+	struct hcp_err err = {0};
+	json_t *object = json_parse(text, strlen(text), LIMIT_ENVELOPE_DEPTH, &err), *value;
+	const char *key;
+	int rc = 0;
+
+	if (!object)
+		return cli_fail(-1, "--args: %s", err.text);
+	if (!json_is_object(object))
+		rc = cli_fail(-1, "--args must be one JSON object");
+	json_object_foreach(object, key, value)
+	{
+		if (rc == 0)
+			rc = note_key(a, key, true);
+		if (rc == 0)
+			rc = json_object_set(a->all, key, value);
+	}
+	json_decref(object);
+	return rc;
+}
+
+int cli_args_begin(struct cli_args *a, const json_t *schema)
+{
+	*a = (struct cli_args){schema, json_object(), json_object(), false};
+	return a->all && a->whole ? 0 : cli_fail(-1, "out of memory");
+}
+
+json_t *cli_args_end(struct cli_args *a, int rc)
+{
+	json_decref(a->whole);
+	if (rc == 0)
+		return a->all;
+	json_decref(a->all);
+	return NULL;
 }
 
 json_t *cli_args(const json_t *schema, char *const *words, int count)
 {
-	struct args a = {schema, json_object(), json_object(), false};
-	int rc = a.all && a.whole ? 0 : cli_fail(-1, "out of memory");
+	struct cli_args a;
+	int rc = cli_args_begin(&a, schema);
 
 	for (int i = 0; rc == 0 && i < count; i++)
-		rc = add_word(&a, words[i]);
-	json_decref(a.whole);
-	if (rc == 0)
-		return a.all;
-	json_decref(a.all);
-	return NULL;
+		rc = cli_args_word(&a, words[i]);
+	return cli_args_end(&a, rc);
 }

@@ -4,6 +4,7 @@
 #ifndef HCP_CLI_CLI_H
 #define HCP_CLI_CLI_H
 
+#include "base/str.h"
 #include "include/hcp.h"
 
 #include <jansson.h>
@@ -14,15 +15,19 @@
 #define CLI_RUNTIME 125
 #define CLI_DENIED  126
 
+#define CLI_LINKED "linked" /* `#!<hcp> linked`, the first line of a link's file */
+
 struct cli {
 	const char *root, *state, *session, *tenant, *project, *deadline, *principal,
 	    *token_file, *token_fd;
 	bool json, raw, verbose, help, version, trace_denials;
 	const char *checkpoint, *key, *format, *lines; /* audit */
 	bool follow, create;
-	int argc; /* words that are no options, the verb's own name left out */
-	char **argv;
+	int argc;             /* words that are no options, the verb's own name left out */
+	char **argv, **words; /* within `words`, which main frees */
 	int rest; /* index of the first word behind "--"; argc where there was none */
+	const char *dir, *as; /* link */
+	const char *linked;   /* the name that a linked command was called by; NULL: hcp */
 	hcp_runtime *rt;
 	hcp_call *call;
 };
@@ -45,7 +50,23 @@ struct cli_verb {
 extern const struct cli_verb cli_verbs[];                      /* ends with a NULL name */
 const struct cli_verb *cli_verb_of(int (*run)(struct cli *c)); /* of those */
 
+extern const struct cli_option cli_options[]; /* of every verb */
+void cli_print_options(const struct cli_option *o);
+/* The row for a word ("--root=x", "-h") among those of every verb and of `verb` (NULL: none);
+ * NULL where there is none. */
+const struct cli_option *cli_find_option(const struct cli_verb *verb, const char *word);
+/* Takes the option at argv[*i]; *i moves to its value where that is a word of its own. -1: a
+ * message was printed. */
+int cli_take_option(struct cli *c, const struct cli_verb *verb, char **argv, int argc, int *i);
+/* Opens runtime and call by the options, and has signals cancel. 0 or the exit status. */
+int cli_open(struct cli *c, enum cli_runtime how);
+void cli_print_version(void);
+
 int cmd_exec(struct cli *c);
+int cmd_link(struct cli *c);
+int cmd_unlink(struct cli *c);
+/* `words`: the link's file, then what followed its name. */
+int cli_linked(struct cli *c, char **words, int count);
 int cmd_activate(struct cli *c);
 int cmd_deactivate(struct cli *c);
 int cmd_session(struct cli *c);
@@ -58,7 +79,8 @@ int cli_policy_test(struct cli *c, const char *path);
 int cmd_doctor(struct cli *c);
 int cmd_audit(struct cli *c);
 
-extern const struct cli_option cli_audit_options[], cli_explain_options[], cli_policy_options[];
+extern const struct cli_option cli_audit_options[], cli_explain_options[], cli_policy_options[],
+    cli_link_options[];
 int audit_tail_verb(struct cli *c);
 int audit_show_verb(struct cli *c);
 int audit_grep_verb(struct cli *c);
@@ -75,6 +97,9 @@ int cli_status(hcp_status status, const hcp_error *err);
  * CLI_RUNTIME. */
 int cli_print_json(const struct cli *c, hcp_str json);
 int cli_print_text(const char *text, size_t len);
+/* Appends text of packs and programs with nothing in it that a terminal would obey: control
+ * characters become "?", but for newlines where `lines` is set. */
+void cli_add_plain(struct buf *out, const char *text, size_t len, bool lines);
 /* A member of an object; "" and 0 where there is none of that kind. */
 const char *cli_text(const json_t *object, const char *key);
 long long cli_number(const json_t *object, const char *key);
@@ -90,6 +115,27 @@ json_t *cli_describe(struct cli *c, const char *pack);
 /* The verb_key that words name in a manifest, by the whole key or by its §6.4 tail; malloc'ed.
  */
 char *cli_verb_key(const json_t *manifest, char *const *words, int count);
+/* The words that call a command: its tail, or the key where that is another's, too. Borrowed.
+ */
+const char *cli_verb_words(const json_t *manifest, const char *key);
+/* The schema of one argument, references resolved; NULL where nothing describes it. */
+const json_t *cli_schema_of(const json_t *args, const char *key);
+/* The schema of a list's items; NULL where there is none. */
+const json_t *cli_schema_items(const json_t *args, const json_t *schema);
+bool cli_allows(const json_t *schema, const char *type);
+/* An args object that grows by words; each is typed by the command's schema. -1: a message was
+ * printed. */
+struct cli_args {
+	const json_t *schema; /* borrowed; NULL: untyped */
+	json_t *all;
+	json_t *whole; /* the names that came with their whole value, which no word adds to */
+	bool stdin_read;
+};
+int cli_args_begin(struct cli_args *a, const json_t *schema);
+int cli_args_word(struct cli_args *a, const char *word); /* k=v, k:=json or k@=file */
+int cli_args_text(struct cli_args *a, const char *key, const char *text);
+int cli_args_object(struct cli_args *a, const char *text); /* JSON */
+json_t *cli_args_end(struct cli_args *a, int rc); /* the object; NULL where rc is not 0 */
 /* The args object of k=v, k:=json and k@=file words, typed by the command's schema (NULL:
  * untyped). NULL: a message was printed. */
 json_t *cli_args(const json_t *schema, char *const *words, int count);
@@ -98,6 +144,17 @@ json_t *cli_args(const json_t *schema, char *const *words, int count);
 typedef int cli_envelope_fn(struct cli *c, const char *text, size_t len, const char *pack,
 			    const char *verb);
 int cli_with_envelope(struct cli *c, const struct cli_verb *verb, cli_envelope_fn *use);
+/* The same for a pack, a verb and arguments that are known; takes `args`. */
+int cli_with_args(struct cli *c, const char *pack, const char *verb, json_t *args,
+		  cli_envelope_fn *use);
+/* Runs an envelope and prints what came of it: hcp exec and linked commands alike. */
+int cli_exec(struct cli *c, const char *text, size_t len, const char *pack, const char *verb);
+/* The candidate that `word` was probably meant to be; NULL: none is near. */
+struct cli_guess {
+	const char *word, *best;
+	unsigned least; /* the distance that is too far */
+};
+void cli_consider(struct cli_guess *g, const char *candidate);
 /* Hints on stderr for a refused run: what to run, what was probably meant. */
 void cli_explain_refusal(struct cli *c, const hcp_result *res, const char *pack,
 			 const char *verb);

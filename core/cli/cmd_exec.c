@@ -50,9 +50,14 @@ static void tell_denial(void *user, hcp_str line)
 	fprintf(stderr, "denied: %s\n", line.data);
 }
 
-int cmd_exec(struct cli *c)
+int cli_exec(struct cli *c, const char *text, size_t len, const char *pack, const char *verb)
 {
 	if (c->trace_denials && hcp_call_trace_denials(c->call, tell_denial, NULL) != HCP_OK)
 		return cli_fail(CLI_RUNTIME, "the run can't be traced");
-	return cli_with_envelope(c, cli_verb_of(cmd_exec), run_envelope);
+	return run_envelope(c, text, len, pack, verb);
+}
+
+int cmd_exec(struct cli *c)
+{
+	return cli_with_envelope(c, cli_verb_of(cmd_exec), cli_exec);
 }

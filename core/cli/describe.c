@@ -47,6 +47,16 @@ static const char *by_tail(const json_t *commands, const char *joined)
 	return found;
 }
 
+const char *cli_verb_words(const json_t *manifest, const char *key)
+{
+	const json_t *commands = json_object_get(manifest, "commands");
+	const char *tail = tail_of(key);
+
+	if (json_object_get(commands, tail) || by_tail(commands, tail) != key)
+		return key;
+	return tail;
+}
+
 char *cli_verb_key(const json_t *manifest, char *const *words, int count)
 {
 	const json_t *commands = json_object_get(manifest, "commands");
@@ -66,12 +76,7 @@ char *cli_verb_key(const json_t *manifest, char *const *words, int count)
 	return strdup(key ? key : joined.data);
 }
 
-struct guess {
-	const char *word, *best;
-	unsigned least;
-};
-
-static void consider(struct guess *g, const char *candidate)
+void cli_consider(struct cli_guess *g, const char *candidate)
 {
 	unsigned d = str_distance(g->word, candidate);
 
@@ -85,7 +90,7 @@ static void consider(struct guess *g, const char *candidate)
 static void guess_pack(struct cli *c, const char *pack)
 {
 	json_t *all = cli_describe(c, NULL), *p;
-	struct guess g = {.word = pack, .least = 3};
+	struct cli_guess g = {.word = pack, .least = 3};
 	const char *error = NULL;
 	size_t i;
 
@@ -94,7 +99,7 @@ static void guess_pack(struct cli *c, const char *pack)
 		const char *id = json_string_value(json_object_get(p, "pack_id"));
 
 		if (id && strcmp(id, pack) != 0)
-			consider(&g, id);
+			cli_consider(&g, id);
 		else if (id)
 			error = json_string_value(json_object_get(p, "error"));
 	}
@@ -106,10 +111,11 @@ static void guess_pack(struct cli *c, const char *pack)
 static void guess_verb(struct cli *c, const char *pack, const char *verb)
 {
 	json_t *manifest = cli_describe(c, pack), *v;
-	struct guess g = {.word = verb, .least = 4};
+	struct cli_guess g = {.word = verb, .least = 4};
 	const char *key;
 
-	json_object_foreach(json_object_get(manifest, "commands"), key, v) consider(&g, key);
+	json_object_foreach(json_object_get(manifest, "commands"), key, v)
+	    cli_consider(&g, key);
 	if (g.best && strcmp(g.best, verb) != 0)
 		cli_hint("did you mean: %s", g.best);
 	json_decref(manifest);
@@ -126,7 +132,8 @@ static void explain_consent(struct cli *c, const hcp_result *res, const char *pa
 	if (hcp_result_step(res) != 6)
 		cli_hint("a command that this one calls asks for consent");
 	else if (json_is_true(consent))
-		cli_hint("this command asks for consent: add confirm=true");
+		cli_hint("this command asks for consent: add %s",
+			 c->linked ? "--confirm" : "confirm=true");
 	else if (consent)
 		cli_hint("the operator wants a person to confirm this: no argument does");
 	json_decref(manifest);

@@ -46,18 +46,13 @@ static const json_t *command_schema(const json_t *manifest, const char *verb)
 	return json_object_get(json_object_get(commands, verb), "args");
 }
 
-static int from_words(const struct request *q, const json_t *manifest, const char *pack,
-		      const char *verb)
+int cli_with_args(struct cli *c, const char *pack, const char *verb, json_t *args,
+		  cli_envelope_fn *use)
 {
-	struct cli *c = q->c;
-	json_t *args =
-	    cli_args(command_schema(manifest, verb), c->argv + c->rest, c->argc - c->rest);
 	json_t *envelope;
 	struct buf text = {0};
 	int status;
 
-	if (!args)
-		return CLI_USAGE;
 	envelope = json_pack("{s:s,s:s,s:o}", "pack_id", pack, "verb_key", verb, "args", args);
 	if (!envelope)
 		return cli_fail(CLI_USAGE, "the arguments are not UTF-8");
@@ -66,9 +61,19 @@ static int from_words(const struct request *q, const json_t *manifest, const cha
 	if (text.failed)
 		status = cli_fail(CLI_RUNTIME, "out of memory");
 	else
-		status = q->use(c, text.data, text.len, pack, verb);
+		status = use(c, text.data, text.len, pack, verb);
 	buf_free(&text);
 	return status;
+}
+
+static int from_words(const struct request *q, const json_t *manifest, const char *pack,
+		      const char *verb)
+{
+	struct cli *c = q->c;
+	json_t *args =
+	    cli_args(command_schema(manifest, verb), c->argv + c->rest, c->argc - c->rest);
+
+	return args ? cli_with_args(c, pack, verb, args, q->use) : CLI_USAGE;
 }
 
 /* No word of a verb holds "=": the first that does begins the arguments, "--" or not. */

@@ -15,6 +15,10 @@
 const struct cli_verb cli_verbs[] = {
     {"exec", "exec <pack_id> <verb_key> [-- k=v ...] | exec -", "run one command", cmd_exec,
      CLI_RUNS, NULL},
+    {"link", "link <pack_id> [--dir DIR] [--as NAME]",
+     "make a pack's commands a command of your own", cmd_link, CLI_LOOKS, cli_link_options},
+    {"unlink", "unlink <name> [--dir DIR]", "take such a command away", cmd_unlink, CLI_ALONE,
+     cli_link_options + 1},
     {"activate", "activate <pack_id>...", "activate packs on the session", cmd_activate,
      CLI_RUNS, NULL},
     {"deactivate", "deactivate <pack_id>...", "take packs off the session", cmd_deactivate,
@@ -48,29 +52,6 @@ const struct cli_verb *cli_verb_of(int (*run)(struct cli *c))
 	return v;
 }
 
-#define OPT(member) offsetof(struct cli, member)
-static const struct cli_option options[] = {
-    {"--root", NULL, "DIR", "the root folder (else $HCP_ROOT, ~/.config/hcp, /etc/hcp)",
-     OPT(root)},
-    {"--state", NULL, "DIR", "the state folder (else $HCP_STATE, ~/.local/state/hcp)",
-     OPT(state)},
-    {"--session", NULL, "NAME", "the session (else $HCP_SESSION, \"default\")", OPT(session)},
-    {"--tenant", NULL, "NAME", "the tenant to act in", OPT(tenant)},
-    {"--project", NULL, "NAME", "the project to act in", OPT(project)},
-    {"--token-file", NULL, "FILE", "a file with the caller's token (else $HCP_TOKEN_FILE)",
-     OPT(token_file)},
-    {"--token-fd", NULL, "N", "a descriptor to read the caller's token from", OPT(token_fd)},
-    {"--deadline", NULL, "TIME", "a limit on the whole run: 10s, 500ms", OPT(deadline)},
-    {"--json", NULL, NULL, "one line of JSON, on a terminal, too", OPT(json)},
-    {"--raw", NULL, NULL, "print the result alone (exec)", OPT(raw)},
-    {"--trace-denials", NULL, NULL, "tell on stderr what the program was refused (exec; slow)",
-     OPT(trace_denials)},
-    {"--verbose", "-v", NULL, "run id and log lines on stderr (also -v)", OPT(verbose)},
-    {"--help", "-h", NULL, "this text (also -h)", OPT(help)},
-    {"--version", "-V", NULL, "the version (also -V)", OPT(version)},
-    {NULL, NULL, NULL, NULL, 0},
-};
-
 int cli_fail(int status, const char *fmt, ...)
 {
 	va_list ap;
@@ -103,70 +84,26 @@ int cli_usage(const struct cli_verb *verb, const char *why)
 	return CLI_USAGE;
 }
 
-static void print_options(const struct cli_option *o)
-{
-	for (; o && o->name; o++)
-		printf("  %-12s %-5s %s\n", o->name, o->value ? o->value : "", o->help);
-}
-
 static void print_help(const struct cli_verb *verb)
 {
 	if (verb) {
 		printf("usage: hcp %s\n%s\n\noptions:\n", verb->usage, verb->summary);
-		print_options(verb->options);
+		cli_print_options(verb->options);
 	} else {
 		puts("usage: hcp <verb> ...\n\nverbs:");
 		for (const struct cli_verb *v = cli_verbs; v->name; v++)
 			printf("  %-12s %s\n", v->name, v->summary);
 		puts("\noptions:");
 	}
-	print_options(options);
+	cli_print_options(cli_options);
 	puts("\nexit status: 0 ok; the program's own code or 128+signal when a wrapped program "
 	     "fails;\n1 another failure; 124 time-out; 125 hcp failed; 126 denied; 127 no such "
 	     "bin; 2 usage");
 }
 
-static void print_version(void)
+void cli_print_version(void)
 {
 	printf("hcp %d.%d.%d\n", HCP_VERSION_MAJOR, HCP_VERSION_MINOR, HCP_VERSION_PATCH);
-}
-
-static const struct cli_option *find_option(const struct cli_option *o, const char *word,
-					    size_t len)
-{
-	for (; o && o->name; o++) {
-		if (strlen(o->name) == len && strncmp(o->name, word, len) == 0)
-			return o;
-		if (o->brief && strlen(o->brief) == len && strncmp(o->brief, word, len) == 0)
-			return o;
-	}
-	return NULL;
-}
-
-/* Takes one option at argv[*i]; *i moves past its value. -1: a message was printed. */
-static int take_option(struct cli *c, const struct cli_verb *verb, char **argv, int argc,
-		       int *i)
-{
-	const char *word = argv[*i], *equals = strchr(word, '=');
-	size_t len = equals ? (size_t)(equals - word) : strlen(word);
-	const struct cli_option *o = find_option(options, word, len);
-	char *member;
-
-	if (!o && verb)
-		o = find_option(verb->options, word, len);
-	if (!o)
-		return cli_fail(-1, "unknown option %s", word);
-	member = (char *)c + o->offset;
-	if (!o->value) {
-		if (equals)
-			return cli_fail(-1, "%s takes no value", o->name);
-		*(bool *)(void *)member = true;
-		return 0;
-	}
-	if (!equals && *i + 1 >= argc)
-		return cli_fail(-1, "%s needs a value", o->name);
-	*(const char **)(void *)member = equals ? equals + 1 : argv[++*i];
-	return 0;
 }
 
 static const struct cli_verb *find_verb(const char *name)
@@ -183,12 +120,12 @@ static int parse(struct cli *c, int argc, char **argv, const struct cli_verb **v
 {
 	int i;
 
-	c->argv = calloc((size_t)argc + 1, sizeof(*c->argv));
+	c->argv = c->words = calloc((size_t)argc + 1, sizeof(*c->argv));
 	if (!c->argv)
 		return cli_fail(-1, "out of memory");
 	for (i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
 		if (argv[i][0] == '-' && argv[i][1]) {
-			if (take_option(c, *verb, argv, argc, &i) < 0)
+			if (cli_take_option(c, *verb, argv, argc, &i) < 0)
 				return -1;
 			continue;
 		}
@@ -300,23 +237,27 @@ static int unknown_verb(const char *name)
 	return cli_usage(NULL, NULL);
 }
 
+int cli_open(struct cli *c, enum cli_runtime how)
+{
+	int status = open_runtime(c, how);
+
+	if (status == 0)
+		status = open_call(c);
+	if (status == 0)
+		catch_signals(c);
+	return status;
+}
+
 static int run_verb(struct cli *c, const struct cli_verb *verb)
 {
-	int status;
+	int status = 0;
 
 	c->argv++; /* past the verb itself */
 	c->argc--;
 	c->rest--;
-	if (verb->runtime != CLI_ALONE) {
-		status = open_runtime(c, verb->runtime);
-		if (status == 0)
-			status = open_call(c);
-		if (status != 0)
-			return status;
-		catch_signals(c);
-	}
-	status = verb->run(c);
-	return caught && status != 0 ? 128 + caught : status;
+	if (verb->runtime != CLI_ALONE)
+		status = cli_open(c, verb->runtime);
+	return status ? status : verb->run(c);
 }
 
 /* What printf left behind: text that didn't arrive is no success. */
@@ -328,29 +269,39 @@ static int flush(int status)
 	return status ? status : CLI_RUNTIME;
 }
 
-int main(int argc, char **argv)
+static int run_words(struct cli *c, int argc, char **argv)
 {
 	const struct cli_verb *verb = NULL;
-	struct cli c = {0};
-	char **words;
-	int status = 0, parsed = parse(&c, argc, argv, &verb);
+	int parsed = parse(c, argc, argv, &verb);
 
-	words = c.argv;
 	if (parsed < 0)
-		status = cli_usage(verb, NULL);
-	else if (c.help)
+		return cli_usage(verb, NULL);
+	if (c->help)
 		print_help(verb);
-	else if (c.version)
-		print_version();
-	else if (c.rest == 0)
-		status = cli_usage(NULL, "a verb is needed");
-	else if (!verb)
-		status = unknown_verb(c.argv[0]);
+	else if (c->version)
+		cli_print_version();
+	else if (c->rest == 0)
+		return cli_usage(NULL, "a verb is needed");
 	else
-		status = run_verb(&c, verb);
+		return verb ? run_verb(c, verb) : unknown_verb(c->argv[0]);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct cli c = {0};
+	int status;
+
+	/* what stands in the first line of a link's file, and nowhere else */
+	if (argc > 1 && strcmp(argv[1], CLI_LINKED) == 0)
+		status = cli_linked(&c, argv + 2, argc - 2);
+	else
+		status = run_words(&c, argc, argv);
+	if (caught && status != 0)
+		status = 128 + caught;
 	status = flush(status);
 	hcp_call_free(c.call);
 	hcp_close(c.rt);
-	free(words);
+	free(c.words);
 	return status;
 }

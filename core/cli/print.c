@@ -93,6 +93,26 @@ int cli_status(hcp_status status, const hcp_error *err)
 	return cli_fail(code, "%s:%d: %s (column %d)", err->file, err->line, text, err->column);
 }
 
+void cli_add_plain(struct buf *out, const char *text, size_t len, bool lines)
+{
+	AUTO_BUF clean = {0};
+
+	utf8_clean(&clean, text, len);
+	out->failed |= clean.failed;
+	for (size_t i = 0; i < clean.len; i++) {
+		unsigned char c = (unsigned char)clean.data[i];
+		/* U+0080 to U+009F, which some terminals take for ESC and a letter */
+		bool c1 =
+		    c == 0xc2 && i + 1 < clean.len && (unsigned char)clean.data[i + 1] < 0xa0;
+
+		if (c1)
+			i++;
+		if (c1 || c == 0x7f || (c < ' ' && c != '\t' && !(lines && c == '\n')))
+			c = '?';
+		buf_putc(out, (char)c);
+	}
+}
+
 const char *cli_text(const json_t *object, const char *key)
 {
 	const char *s = json_string_value(json_object_get(object, key));
