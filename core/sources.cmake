@@ -22,7 +22,7 @@ set(HCP_CORE_SOURCES
   audit/mend.c audit/recover.c audit/rotate.c audit/copy.c audit/retain.c audit/sign.c audit/export.c
   box/host.c box/places.c box/scratch.c box/bin.c box/cgroup.c box/trace.c box/filter.c box/plan.c box/plan_json.c box/spawn.c
   box/facts.c box/cause.c box/run.c box/probe.c
-  runtime/where.c runtime/snapshot.c runtime/runtime.c runtime/result.c runtime/call.c runtime/admin.c runtime/lint.c runtime/who.c runtime/secrets.c
+  runtime/where.c runtime/snapshot.c runtime/runtime.c runtime/result.c runtime/call.c runtime/start.c runtime/refresh.c runtime/admin.c runtime/lint.c runtime/who.c runtime/secrets.c
   runtime/audit.c runtime/doctor.c
   exec/envelope.c exec/exec.c exec/step_pack.c exec/step_session.c exec/step_policy.c exec/step_principal.c
   exec/step_capability.c exec/step_confirm.c exec/step_mint.c exec/step_adapter.c exec/hidden.c exec/step_audit.c
@@ -32,6 +32,10 @@ set(HCP_CORE_SOURCES
 set(HCP_INIT_SOURCES
   box/init/start.c box/init/main.c box/init/ids.c box/init/root.c box/init/programs.c box/init/landlock.c
   box/init/exec.c box/init/orphans.c box/init/trace.c box/init/supervise.c)
+
+# Serving: between the command line and the public library, bytes in and out.
+set(HCP_FACE_SOURCES
+  face/lines.c)
 
 set(HCP_CLI_SOURCES
   cli/main.c cli/options.c cli/args.c cli/token.c cli/describe.c cli/print.c cli/envelope.c cli/cmd_exec.c cli/cmd_session.c cli/cmd_packs.c cli/cmd_workspace.c

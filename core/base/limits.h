@@ -23,6 +23,8 @@
 	(128 * 1024 - 1)                /* one argument, bytes: MAX_ARG_STRLEN of the kernel */
 #define LIMIT_AUDIT_LINE    (16 * 1024) /* one audit record, bytes, newline included */
 #define LIMIT_FINDINGS      10000       /* damages of a log that are told one by one */
+#define LIMIT_RUNS          1024        /* runs of a runtime at once where it isn't said */
+#define LIMIT_RUNS_ASKED    65536       /* the same where it is */
 #define LIMIT_DEPTH         8           /* nested runs */
 #define LIMIT_TOKEN         (16 * 1024)
 #define LIMIT_SECRET        (64 * 1024) /* one secret, bytes */

@@ -24,15 +24,17 @@ static int64_t epoch_ms(void)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* The kernel vouches for this process's own real uid; that is the peer of the CLI and the
- * library. */
-static json_t *peer_json(void)
+/* What the kernel vouches for: this process's own real uid for the CLI and the library, else
+ * what the host got from it. */
+static json_t *peer_json(const hcp_call *c)
 {
+	bool own = c->peer == PEER_SELF;
 	struct passwd pw, *found = NULL;
 	char space[4096];
-	uid_t uid = getuid();
+	uid_t uid = own ? getuid() : c->peer_uid;
 	json_t *peer = json_pack("{s:I,s:I,s:I}", "uid", (json_int_t)uid, "gid",
-				 (json_int_t)getgid(), "pid", (json_int_t)getpid());
+				 (json_int_t)(own ? getgid() : c->peer_gid), "pid",
+				 (json_int_t)(own ? getpid() : c->peer_pid));
 
 	if (peer && getpwuid_r(uid, &pw, space, sizeof(space), &found) == 0 && found)
 		json_object_set_new(peer, "user", json_string(found->pw_name));
@@ -41,10 +43,14 @@ static json_t *peer_json(void)
 
 static json_t *request_json(const struct run *r)
 {
-	json_t *q =
-	    json_pack("{s:s,s:s,s:s,s:o}", "face", runtime_face_name(r->rt->options.face),
-		      "pack_id", r->pack->id, "verb_key", r->command->key, "peer", peer_json());
+	json_t *q = json_pack("{s:s,s:s,s:s}", "face", runtime_face_name(r->rt->options.face),
+			      "pack_id", r->pack->id, "verb_key", r->command->key);
 
+	if (q && r->call->peer != PEER_NONE &&
+	    json_object_set_new(q, "peer", peer_json(r->call)) < 0) {
+		json_decref(q);
+		return NULL;
+	}
 	if (q && r->call->tenant)
 		json_object_set_new(q, "tenant", json_string(r->call->tenant));
 	if (q && r->call->project)

@@ -34,6 +34,7 @@ typedef struct hcp_options hcp_options; /* how to open; one thread at a time */
 typedef struct hcp_runtime hcp_runtime; /* any thread */
 typedef struct hcp_call hcp_call;       /* one thread at a time, but hcp_call_cancel: any */
 typedef struct hcp_result hcp_result;   /* immutable; any thread may read; the caller frees */
+typedef struct hcp_run hcp_run;         /* a run under way; one thread at a time */
 
 typedef enum {
 	HCP_OK = 0,
@@ -41,7 +42,8 @@ typedef enum {
 	HCP_ENOMEM = -2, /* out of memory */
 	HCP_ECONFIG =
 	    -3, /* root, settings, policy or state are not usable; hcp_error says why */
-	HCP_EDENIED = -4 /* an administrative call that the operator's settings refuse */
+	HCP_EDENIED = -4, /* an administrative call that the operator's settings refuse */
+	HCP_EBUSY = -5    /* too many runs at once, or the call has one under way */
 } hcp_status;
 
 /* Bytes with their length, and a NUL behind them. Borrowed. */
@@ -83,6 +85,9 @@ HCP_API hcp_status hcp_options_root(hcp_options *o, const char *dir);
 HCP_API hcp_status hcp_options_state(hcp_options *o, const char *dir);
 /* How runs reach this program; audit records and providers see it. Default HCP_FACE_LIBRARY. */
 HCP_API hcp_status hcp_options_face(hcp_options *o, hcp_face face);
+/* How many runs from outside there may be at once, 1 to 65536; default 1024. One more is
+ * HCP_EBUSY: nothing ran and nothing was recorded. */
+HCP_API hcp_status hcp_options_max_runs(hcp_options *o, unsigned n);
 /* For looking alone: nothing is created, no state folder and no log, and every run is refused.
  * hcp_explain, hcp_describe and hcp_session work. */
 HCP_API hcp_status hcp_options_read_only(hcp_options *o);
@@ -102,6 +107,10 @@ HCP_API hcp_status hcp_check(hcp_runtime *rt, hcp_error *err);
 /* Reads settings and policy again. On failure new runs are denied with the reason until a
  * reload succeeds; runs under way keep what they began with. */
 HCP_API hcp_status hcp_reload(hcp_runtime *rt, hcp_error *err);
+/* The same, where a file that counts has changed since the last reading or that failed; costs
+ * a few stat(2) otherwise. A server calls it before each run, so that a revoked grant holds at
+ * once. Which files: hcp.yaml, the policy files, and the folders of scripts, as lists. */
+HCP_API hcp_status hcp_refresh(hcp_runtime *rt, hcp_error *err);
 /* Cancels every run under way; they end with `sandbox: cancelled`. Any thread. */
 HCP_API void hcp_cancel_all(hcp_runtime *rt);
 /* Waits for runs under way, then frees. NULL is fine. */
@@ -120,6 +129,13 @@ HCP_API hcp_status hcp_call_identity(hcp_call *c, const char *tenant, const char
  * visible ASCII characters; {NULL, 0}: none. Copied to locked memory. HCP_EINVAL where it
  * can't be one. */
 HCP_API hcp_status hcp_call_token(hcp_call *c, hcp_str token);
+/* Who is at the other end, for a host that serves others: what the kernel said of it
+ * (SO_PEERCRED). Auth providers see it as `request.peer`. A call without one is this process's
+ * own. */
+HCP_API hcp_status hcp_call_peer(hcp_call *c, uint32_t uid, uint32_t gid, int32_t pid);
+/* For a host that serves others and knows nothing of the other end: `request.peer` is missing,
+ * and a provider that goes by it denies. */
+HCP_API hcp_status hcp_call_no_peer(hcp_call *c);
 /* A limit on the whole run from the start of hcp_exec, milliseconds; 0: the command's own
  * alone. */
 HCP_API hcp_status hcp_call_deadline_ms(hcp_call *c, uint64_t ms);
@@ -137,6 +153,22 @@ HCP_API void hcp_call_cancel(hcp_call *c);
 /* Runs one envelope. `c` may be NULL. Blocks. *out is set on HCP_OK only: a result envelope,
  * `ok: false` for whatever was refused or failed. */
 HCP_API hcp_status hcp_exec(hcp_runtime *rt, hcp_call *c, hcp_str envelope, hcp_result **out);
+
+/* The same without blocking, for an event loop. The envelope is copied. The run goes on in a
+ * thread of the library's own, all signals blocked; callbacks of the call and the log are
+ * called there. `c` may be NULL; else it is the run's until hcp_run_finish: only
+ * hcp_call_cancel may be called on it, and it may not be freed. *out is set on HCP_OK only.
+ * HCP_EBUSY: later, when another run has ended. */
+HCP_API hcp_status hcp_start(hcp_runtime *rt, hcp_call *c, hcp_str envelope, hcp_run **out);
+/* Readable once the run has ended, for poll(2); owned by the run, never to be read or closed.
+ * -1: NULL was given. */
+HCP_API int hcp_run_fd(const hcp_run *run);
+/* Any thread, before hcp_run_finish. A program of the run is killed, a script stopped. */
+HCP_API void hcp_run_cancel(hcp_run *run);
+/* Waits for the end where it is still to come, gives the result as hcp_exec does, and frees
+ * `run`. To be called once for each run, before or after hcp_close, by any thread. `out` NULL:
+ * the result is dropped. */
+HCP_API hcp_status hcp_run_finish(hcp_run *run, hcp_result **out);
 
 /* Why hcp_exec would end as it would: walks the same steps with the same envelope, provider and
  * guards, and stops short of every effect: no record, no Binding, no program, no folder. The

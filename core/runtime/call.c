@@ -12,7 +12,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-static int call_init(hcp_call *c, hcp_runtime *rt)
+int call_init(hcp_call *c, hcp_runtime *rt)
 {
 	memset(c, 0, sizeof(*c));
 	c->rt = rt;
@@ -21,7 +21,7 @@ static int call_init(hcp_call *c, hcp_runtime *rt)
 	return c->cancel_fd < 0 ? -1 : 0;
 }
 
-static void call_done(hcp_call *c)
+void call_done(hcp_call *c)
 {
 	fd_close(&c->cancel_fd);
 	free(c->tenant);
@@ -101,6 +101,25 @@ hcp_status hcp_call_deadline_ms(hcp_call *c, uint64_t ms)
 	return HCP_OK;
 }
 
+hcp_status hcp_call_peer(hcp_call *c, uint32_t uid, uint32_t gid, int32_t pid)
+{
+	if (!c)
+		return HCP_EINVAL;
+	c->peer = PEER_GIVEN;
+	c->peer_uid = uid;
+	c->peer_gid = gid;
+	c->peer_pid = pid;
+	return HCP_OK;
+}
+
+hcp_status hcp_call_no_peer(hcp_call *c)
+{
+	if (!c)
+		return HCP_EINVAL;
+	c->peer = PEER_NONE;
+	return HCP_OK;
+}
+
 hcp_status hcp_call_trace_denials(hcp_call *c, hcp_trace_fn *fn, void *user)
 {
 	if (!c)
@@ -121,33 +140,38 @@ void hcp_call_cancel(hcp_call *c)
 		return; /* EAGAIN: it is readable already */
 }
 
-static void enter(hcp_runtime *rt, hcp_call *c)
+hcp_status call_enter(hcp_runtime *rt, hcp_call *c)
 {
+	unsigned max = rt->options.max_runs ? rt->options.max_runs : LIMIT_RUNS;
+	hcp_status status = HCP_EBUSY;
+
 	pthread_mutex_lock(&rt->lock);
-	rt->runs++;
-	c->next = rt->active;
-	c->link = &rt->active;
-	if (c->next)
-		c->next->link = &c->next;
-	rt->active = c;
+	if (rt->runs < max && !c->link) {
+		rt->runs++;
+		c->next = rt->active;
+		c->link = &rt->active;
+		if (c->next)
+			c->next->link = &c->next;
+		rt->active = c;
+		status = HCP_OK;
+	}
 	pthread_mutex_unlock(&rt->lock);
+	return status;
 }
 
-static void leave(hcp_runtime *rt, hcp_call *c)
+void call_leave(hcp_runtime *rt, hcp_call *c)
 {
 	pthread_mutex_lock(&rt->lock);
 	*c->link = c->next;
 	if (c->next)
 		c->next->link = c->link;
+	c->link = NULL;
 	if (--rt->runs == 0)
 		pthread_cond_broadcast(&rt->idle);
 	pthread_mutex_unlock(&rt->lock);
 }
 
-/* What one entry of the library does with a fresh run. */
-typedef void walk_fn(struct run *r, void *what);
-
-static hcp_status run(hcp_runtime *rt, hcp_call *c, walk_fn *walk, void *what, hcp_result **out)
+hcp_status call_walk(hcp_runtime *rt, hcp_call *c, walk_fn *walk, void *what, hcp_result **out)
 {
 	struct run *r = malloc(sizeof(*r));
 	struct snapshot *snap = runtime_snapshot(rt);
@@ -171,15 +195,17 @@ static hcp_status run_as(hcp_runtime *rt, hcp_call *c, walk_fn *walk, void *what
 
 	if (!c && call_init(&own, rt) < 0)
 		return HCP_ENOMEM;
-	enter(rt, c ? c : &own);
-	status = run(rt, c ? c : &own, walk, what, out);
-	leave(rt, c ? c : &own);
+	status = call_enter(rt, c ? c : &own);
+	if (status == HCP_OK) {
+		status = call_walk(rt, c ? c : &own, walk, what, out);
+		call_leave(rt, c ? c : &own);
+	}
 	if (!c)
 		call_done(&own);
 	return status;
 }
 
-static void walk_envelope(struct run *r, void *what)
+void call_walk_envelope(struct run *r, void *what)
 {
 	const hcp_str *envelope = what;
 
@@ -193,7 +219,7 @@ hcp_status hcp_exec(hcp_runtime *rt, hcp_call *c, hcp_str envelope, hcp_result *
 		*out = NULL;
 	if (!rt || !out || (c && c->rt != rt) || (!envelope.data && envelope.len))
 		return HCP_EINVAL;
-	return run_as(rt, c, walk_envelope, &envelope, out);
+	return run_as(rt, c, call_walk_envelope, &envelope, out);
 }
 
 struct question {

@@ -28,6 +28,8 @@ const char *hcp_status_text(hcp_status s)
 		return "configuration error";
 	case HCP_EDENIED:
 		return "denied";
+	case HCP_EBUSY:
+		return "too many runs at once";
 	}
 	return "unknown status";
 }
@@ -130,6 +132,14 @@ hcp_status hcp_options_face(hcp_options *o, hcp_face face)
 	return HCP_OK;
 }
 
+hcp_status hcp_options_max_runs(hcp_options *o, unsigned n)
+{
+	if (!o || n == 0 || n > LIMIT_RUNS_ASKED)
+		return HCP_EINVAL;
+	o->max_runs = n;
+	return HCP_OK;
+}
+
 hcp_status hcp_options_read_only(hcp_options *o)
 {
 	if (!o)
@@ -153,6 +163,7 @@ static int copy_options(hcp_options *to, const hcp_options *from)
 		return 0;
 	to->face = from->face;
 	to->read_only = from->read_only;
+	to->max_runs = from->max_runs;
 	to->log = from->log;
 	to->log_user = from->log_user;
 	return runtime_set_text(&to->root, from->root) < 0 ||
@@ -167,6 +178,7 @@ static void destroy(hcp_runtime *rt)
 	snapshot_put(rt->snap);
 	pthread_cond_destroy(&rt->idle);
 	pthread_mutex_destroy(&rt->lock);
+	pthread_mutex_destroy(&rt->refreshing);
 	free(rt->options.root);
 	free(rt->options.state);
 	free(rt);
@@ -196,6 +208,7 @@ hcp_status hcp_open(const hcp_options *o, hcp_runtime **out, hcp_error *err)
 	if (!rt)
 		return runtime_error(err, &nomem);
 	pthread_mutex_init(&rt->lock, NULL);
+	pthread_mutex_init(&rt->refreshing, NULL);
 	pthread_cond_init(&rt->idle, NULL);
 	if (copy_options(&rt->options, o) == 0)
 		rt->snap = snapshot_open(&rt->options);

@@ -14,12 +14,19 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/* What the files of a snapshot looked like when it was read. */
+struct stamp {
+	unsigned char digest[32];
+	bool settled; /* none had changed just before: a later change shows */
+};
+
 struct snapshot {
 	atomic_int refs;
 	struct root root;
 	struct settings set;
 	struct policy *policy;
 	struct audit *audit;
+	struct stamp stamp;
 	/* Not HCP_E_NONE: every run of this snapshot is denied with it. Set by snapshot_open
 	 * alone. */
 	struct hcp_err broken;
@@ -29,6 +36,7 @@ struct hcp_options {
 	char *root, *state;
 	hcp_face face;
 	bool read_only;
+	unsigned max_runs; /* 0: LIMIT_RUNS */
 	hcp_log_fn *log;
 	void *log_user;
 };
@@ -36,7 +44,8 @@ struct hcp_options {
 struct hcp_runtime {
 	hcp_options options;  /* a copy */
 	pthread_mutex_t lock; /* snap, runs */
-	pthread_cond_t idle;  /* runs == 0 */
+	pthread_mutex_t refreshing;
+	pthread_cond_t idle; /* runs == 0 */
 	struct snapshot *snap;
 	unsigned runs;
 	struct hcp_call *active; /* calls with a run under way */
@@ -44,18 +53,27 @@ struct hcp_runtime {
 	struct hcp_err box_err;
 };
 
+enum call_peer { PEER_SELF = 0, PEER_GIVEN, PEER_NONE };
+
 struct hcp_call {
-	hcp_call *next, **link; /* of runtime->active */
+	hcp_call *next, **link; /* of runtime->active; link NULL: no run under way */
 	hcp_runtime *rt;
 	char session[LIMIT_ID + 1];
 	char *tenant, *project; /* NULL: not asked */
 	struct secret *token;   /* NULL: none */
 	uint64_t deadline_ms;
+	enum call_peer peer;
+	uint32_t peer_uid, peer_gid; /* PEER_GIVEN */
+	int32_t peer_pid;
 	hcp_trace_fn *trace;
 	void *trace_user;
 	int cancelled; /* atomic; scripts look at it */
 	int cancel_fd; /* eventfd; readable once cancelled; sticky */
 };
+
+/* What one entry of the library does with a fresh run. */
+struct run;
+typedef void walk_fn(struct run *r, void *what);
 
 struct hcp_result {
 	char *json;
@@ -71,6 +89,8 @@ struct hcp_result {
 
 struct snapshot *snapshot_open(const hcp_options *o); /* NULL: out of memory */
 void snapshot_put(struct snapshot *s);
+/* `began`: seconds since 1970, before the first of the files was read. */
+void snapshot_stamp(const struct root *root, int64_t began, struct stamp *out);
 struct snapshot *runtime_snapshot(hcp_runtime *rt); /* a reference */
 const char *runtime_face_name(hcp_face face);
 /* What the options and the environment say of the root; everything is borrowed. */
@@ -84,7 +104,15 @@ int runtime_set_text(char **member, const char *text) HCP_MUST_CHECK;
 char *where_init(void);
 char *where_data(void);
 
-struct run;
+int call_init(hcp_call *c, hcp_runtime *rt) HCP_MUST_CHECK;
+void call_done(hcp_call *c);
+/* A run begins or ends with `c`: HCP_OK or HCP_EBUSY. What has entered, leaves. */
+hcp_status call_enter(hcp_runtime *rt, hcp_call *c);
+void call_leave(hcp_runtime *rt, hcp_call *c);
+/* Walks one run for a call that has entered. `what` is a const hcp_str * for an envelope. */
+hcp_status call_walk(hcp_runtime *rt, hcp_call *c, walk_fn *walk, void *what, hcp_result **out);
+void call_walk_envelope(struct run *r, void *what);
+
 hcp_result *result_of(struct run *r); /* NULL: out of memory */
 hcp_result *result_from_json(json_t *value);
 

@@ -6,6 +6,7 @@
 #include "base/fd.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 struct root_request runtime_root_request(const hcp_options *o, const char *data)
 {
@@ -26,9 +27,11 @@ static int load(struct snapshot *s, const hcp_options *o)
 {
 	AUTO_FREE char *data = where_data();
 	struct root_request q = runtime_root_request(o, data);
+	int64_t began = (int64_t)time(NULL);
 
 	if (root_open(&s->root, &s->set, &q, &s->broken) < 0)
 		return -1;
+	snapshot_stamp(&s->root, began, &s->stamp);
 	/* the log first: what a broken policy denies is on record, too */
 	if (o->read_only ? root_find_state(&s->root, &s->broken) < 0
 			 : root_open_state(&s->root, &s->broken) < 0 ||
