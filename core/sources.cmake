@@ -40,4 +40,4 @@ set(HCP_FACE_SOURCES
 set(HCP_CLI_SOURCES
   cli/main.c cli/options.c cli/args.c cli/token.c cli/describe.c cli/print.c cli/envelope.c cli/cmd_exec.c cli/cmd_session.c cli/cmd_packs.c cli/cmd_workspace.c
   cli/cmd_explain.c cli/cmd_policy.c cli/cmd_secret.c cli/policy_test.c cli/cmd_audit.c cli/cmd_audit_read.c cli/cmd_doctor.c
-  cli/link_name.c cli/link_file.c cli/cmd_link.c cli/linked.c cli/flags.c cli/help.c)
+  cli/link_name.c cli/link_file.c cli/cmd_link.c cli/linked.c cli/flags.c cli/help.c cli/complete.c cli/cmd_completion.c)

@@ -65,6 +65,7 @@ void cli_print_version(void);
 int cmd_exec(struct cli *c);
 int cmd_link(struct cli *c);
 int cmd_unlink(struct cli *c);
+int cmd_completion(struct cli *c);
 /* `words`: the link's file, then what followed its name. */
 int cli_linked(struct cli *c, char **words, int count);
 int cmd_activate(struct cli *c);

@@ -2,7 +2,7 @@
 /* A linked command: its words become the envelope that hcp exec would make, and go the same
  * way. hcp's options stand before the verb; behind it the command's own arguments come first.
  */
-#include "cli/cli.h"
+#include "cli/complete.h"
 #include "cli/flags.h"
 #include "cli/link.h"
 
@@ -20,6 +20,12 @@ struct call {
 	int verb_words; /* how many of them name the verb */
 	char *key;
 };
+
+static void call_free(struct call *l)
+{
+	free(l->key);
+	json_decref(l->manifest);
+}
 
 static bool declared(const struct call *l, const char *key)
 {
@@ -130,6 +136,19 @@ static int take_options(struct call *l)
 	return 0;
 }
 
+/* `words` end with the one that is being written, which names no verb yet. */
+static int complete(struct call *l)
+{
+	const char *word = l->count > 0 ? l->words[--l->count] : "";
+
+	if (take_options(l) || cli_open(l->c, CLI_LOOKS))
+		return 0;
+	l->manifest = cli_describe(l->c, l->pack);
+	if (l->manifest && find_verb(l) == 0)
+		complete_linked(l->manifest, l->key ? l->key : "", l->words, l->count, word);
+	return 0;
+}
+
 /* Options before the verb win over what was said when the link was made. */
 static int answer_as(struct cli *c, const struct link_file *link, char **words, int count)
 {
@@ -140,6 +159,13 @@ static int answer_as(struct cli *c, const struct link_file *link, char **words, 
 	c->root = link->root;
 	c->state = link->state;
 	c->session = link->session;
+	if (count > 0 && strcmp(words[0], COMPLETE) == 0) {
+		l.words++;
+		l.count--;
+		status = complete(&l);
+		call_free(&l);
+		return status;
+	}
 	status = take_options(&l);
 	if (status)
 		return status;
@@ -152,8 +178,7 @@ static int answer_as(struct cli *c, const struct link_file *link, char **words, 
 				"a program of the pack %s calls %s, which is that pack", within,
 				c->linked);
 	status = answer(&l);
-	free(l.key);
-	json_decref(l.manifest);
+	call_free(&l);
 	return status;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Options, the verb table, and what every verb needs around it. */
 #include "cli/cli.h"
+#include "cli/complete.h"
 
 #include "base/str.h"
 
@@ -40,6 +41,9 @@ const struct cli_verb cli_verbs[] = {
      "read, verify and look after the audit log", cmd_audit, CLI_RUNS, cli_audit_options},
     {"doctor", "doctor", "try the sandbox, say what this host gives and what to do", cmd_doctor,
      CLI_RUNS, NULL},
+    {"completion", "completion bash|zsh|fish",
+     "a script that makes a shell complete words of hcp and of links", cmd_completion,
+     CLI_ALONE, NULL},
     {NULL, NULL, NULL, NULL, CLI_ALONE, NULL},
 };
 
@@ -287,6 +291,16 @@ static int run_words(struct cli *c, int argc, char **argv)
 	return 0;
 }
 
+/* The last word is the one that is being written. */
+static int complete(struct cli *c, int argc, char **argv)
+{
+	const struct cli_verb *verb = NULL;
+
+	if (argc > 1 && parse(c, argc - 1, argv, &verb) == 0 && c->rest == c->argc)
+		complete_words(c, verb, argv[argc - 1]);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct cli c = {0};
@@ -295,6 +309,8 @@ int main(int argc, char **argv)
 	/* what stands in the first line of a link's file, and nowhere else */
 	if (argc > 1 && strcmp(argv[1], CLI_LINKED) == 0)
 		status = cli_linked(&c, argv + 2, argc - 2);
+	else if (argc > 1 && strcmp(argv[1], COMPLETE) == 0)
+		status = complete(&c, argc - 1, argv + 1);
 	else
 		status = run_words(&c, argc, argv);
 	if (caught && status != 0)
