@@ -20,7 +20,7 @@
 struct cli {
 	const char *root, *state, *session, *tenant, *project, *deadline, *principal,
 	    *token_file, *token_fd;
-	bool json, raw, verbose, help, version, trace_denials;
+	bool json, raw, verbose, help, version, trace_denials, progress;
 	const char *checkpoint, *key, *format, *lines; /* audit */
 	bool follow, create;
 	int argc;             /* words that are no options, the verb's own name left out */
@@ -107,6 +107,11 @@ long long cli_number(const json_t *object, const char *key);
 /* All that fd gives, `room` bytes at most, with no copy elsewhere; -1: errno says why. */
 ssize_t cli_read(int fd, char *out, size_t room);
 bool cli_for_people(const struct cli *c); /* stdout is a terminal and --json wasn't given */
+
+/* From here to the end of the call's run: what its programs write to stderr, and how long it
+ * takes where stderr is a terminal. 0 or the exit status; end it where that was 0. */
+int progress_begin(struct cli *c);
+void progress_end(void);
 
 /* Gives the call the token that the options or $HCP_TOKEN_FILE name. 0 or the exit status. */
 int cli_token(struct cli *c);

@@ -29,9 +29,14 @@ static int run_envelope(struct cli *c, const char *text, size_t len, const char 
 			const char *verb)
 {
 	hcp_result *res = NULL;
-	hcp_status status = hcp_exec(c->rt, c->call, (hcp_str){text, len}, &res);
-	int printed, code;
+	hcp_status status;
+	int printed, code = c->progress ? progress_begin(c) : 0;
 
+	if (code)
+		return code;
+	status = hcp_exec(c->rt, c->call, (hcp_str){text, len}, &res);
+	if (c->progress)
+		progress_end();
 	if (status != HCP_OK)
 		return cli_fail(CLI_RUNTIME, "%s", hcp_status_text(status));
 	printed = c->raw ? print_raw(c, res) : cli_print_json(c, hcp_result_json(res));

@@ -20,6 +20,8 @@ const struct cli_option cli_options[] = {
     {"--deadline", NULL, "TIME", "a limit on the whole run: 10s, 500ms", OPT(deadline)},
     {"--json", NULL, NULL, "one line of JSON, on a terminal, too", OPT(json)},
     {"--raw", NULL, NULL, "print the result alone (exec)", OPT(raw)},
+    {"--progress", NULL, NULL,
+     "the program's stderr and the time on stderr, as they come (exec)", OPT(progress)},
     {"--trace-denials", NULL, NULL, "tell on stderr what the program was refused (exec; slow)",
      OPT(trace_denials)},
     {"--verbose", "-v", NULL, "run id and log lines on stderr (also -v)", OPT(verbose)},

@@ -171,16 +171,22 @@ static int build_plan(struct job *j, struct box_plan **plan)
 static int act(struct job *j)
 {
 	struct run *r = j->r;
+	struct wrap_stream stream = {.r = r};
 	struct box_io io = {.cancel_fd = r->call->cancel_fd,
 			    .deadline_ns = r->deadline_ns,
+			    .stream = r->call->stream ? wrap_stream_take : NULL,
+			    .user = &stream,
 			    .trace = tell_denial,
 			    .trace_user = r};
 	struct box_plan *plan;
 	struct hcp_err err = {0};
+	int rc;
 
 	if (wrap_jail_lock(j) < 0 || wrap_jail_check_usage(j) < 0 || build_plan(j, &plan) < 0)
 		return -1;
-	if (box_run(r->rt->box, &j->spec, plan, &io, &r->outcome, &err) < 0)
+	rc = box_run(r->rt->box, &j->spec, plan, &io, &r->outcome, &err);
+	wrap_stream_end(&stream);
+	if (rc < 0)
 		return run_refuse_err(r, exit_of(&err), "", &err);
 	r->has_outcome = true;
 	/* what the program wrote stays; the caller learns that it is too much */

@@ -28,4 +28,14 @@ int wrap_jail_check_usage(struct job *j);
 int wrap_scratch_open(struct job *j);
 void wrap_scratch_close(struct job *j);
 
+/* box_io's stream for a call that wants stderr as it comes. */
+struct wrap_stream {
+	const struct run *r;
+	struct buf line;
+	bool over; /* longer than what is kept of it */
+};
+int wrap_stream_take(void *user, int which, const char *data, size_t len);
+/* Tells the last line, which may lack its end. */
+void wrap_stream_end(struct wrap_stream *s);
+
 #endif

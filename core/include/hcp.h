@@ -145,6 +145,14 @@ HCP_API hcp_status hcp_call_deadline_ms(hcp_call *c, uint64_t ms);
  * and must not call into the library; NULL: nothing is traced, the default. */
 typedef void hcp_trace_fn(void *user, hcp_str line);
 HCP_API hcp_status hcp_call_trace_denials(hcp_call *c, hcp_trace_fn *fn, void *user);
+/* Tells what programs of the run write to stderr, while they run: a line without its end,
+ * redacted, not empty, and with whatever control characters the program put into it. One of
+ * more than 16384 bytes is only mentioned. The envelope is the same with it or without. `fn`
+ * must not call into the library but for hcp_call_cancel; non-zero cancels. It is called on the
+ * thread of the run, and on several at once where a script has commands run side by side. NULL:
+ * nobody listens, the default. */
+typedef int hcp_stream_fn(void *user, hcp_str line);
+HCP_API hcp_status hcp_call_stream(hcp_call *c, hcp_stream_fn *fn, void *user);
 /* Cancels the call's run, also one that starts later. Async-signal-safe. */
 HCP_API void hcp_call_cancel(hcp_call *c);
 

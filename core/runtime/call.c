@@ -129,6 +129,15 @@ hcp_status hcp_call_trace_denials(hcp_call *c, hcp_trace_fn *fn, void *user)
 	return HCP_OK;
 }
 
+hcp_status hcp_call_stream(hcp_call *c, hcp_stream_fn *fn, void *user)
+{
+	if (!c)
+		return HCP_EINVAL;
+	c->stream = fn;
+	c->stream_user = user;
+	return HCP_OK;
+}
+
 void hcp_call_cancel(hcp_call *c)
 {
 	uint64_t one = 1;

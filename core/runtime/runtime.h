@@ -67,6 +67,8 @@ struct hcp_call {
 	int32_t peer_pid;
 	hcp_trace_fn *trace;
 	void *trace_user;
+	hcp_stream_fn *stream; /* NULL: nobody listens */
+	void *stream_user;
 	int cancelled; /* atomic; scripts look at it */
 	int cancel_fd; /* eventfd; readable once cancelled; sticky */
 };
