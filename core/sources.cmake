@@ -9,7 +9,7 @@ set(HCP_CORE_SOURCES
   script/limits.c script/match.c script/value.c script/value_push.c script/value_read.c script/value_write.c
   script/source.c script/stack.c script/state.c script/call.c script/script.c
   script/l_base.c script/l_string.c script/l_table.c script/l_require.c script/l_json.c script/l_os.c
-  script/l_secret.c script/l_ctx.c script/l_hcp.c script/l_host.c script/l_encode.c
+  script/l_secret.c script/l_ctx.c script/l_hcp.c script/l_host.c script/l_mint.c script/l_encode.c
   argv/string.c argv/compile.c argv/render.c argv/files.c
   pack/number.c pack/pattern.c pack/schema.c pack/schema_validate.c pack/schema_values.c
   pack/tables.c pack/read.c pack/pack.c pack/manifest.c pack/command.c pack/wrap.c pack/policies.c
@@ -25,7 +25,7 @@ set(HCP_CORE_SOURCES
   runtime/where.c runtime/snapshot.c runtime/runtime.c runtime/result.c runtime/call.c runtime/start.c runtime/refresh.c runtime/admin.c runtime/lint.c runtime/who.c runtime/secrets.c
   runtime/audit.c runtime/doctor.c
   exec/envelope.c exec/exec.c exec/step_pack.c exec/step_session.c exec/step_policy.c exec/step_principal.c
-  exec/step_capability.c exec/step_confirm.c exec/step_mint.c exec/step_adapter.c exec/hidden.c exec/step_audit.c
+  exec/step_capability.c exec/step_confirm.c exec/step_mint.c exec/mint_hook.c exec/binding.c exec/step_adapter.c exec/hidden.c exec/step_audit.c
   exec/operator_script.c exec/lua_adapter.c exec/nested.c exec/wrap_jail.c exec/wrap_scratch.c exec/wrap_env.c exec/wrap_stream.c exec/wrap_result.c
   exec/wrap.c exec/explain.c exec/workspace.c exec/run.c)
 

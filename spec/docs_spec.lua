@@ -139,7 +139,7 @@ describe("the documents", function()
         if f.name:match("%.ya?ml$") then assert.equal("hcp: 1", f[1], path) end
       end
     end
-    assert.equal(10, lua)
+    assert.equal(11, lua)
   end)
 
   it("README.md shows what tools/demo runs", function()

@@ -37,7 +37,8 @@ struct audit_record {
 	int exit_code, signal;          /* -1: none */
 	int64_t duration_us, bytes_out; /* -1: none */
 	const char *tier, *layers, *because, *binding_id, *limits_held;
-	const char *detail; /* kinds other than begin, end, deny */
+	const char *revoke_error; /* why a Binding could not be revoked; NULL: it could */
+	const char *detail;       /* kinds other than begin, end, deny */
 };
 
 struct audit; /* one a runtime; thread-safe */

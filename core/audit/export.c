@@ -16,7 +16,7 @@ const char *const audit_fields[] = {
     "policy_digest", "verb",      "args",        "mode",         "step",
     "error",         "exit_code", "signal",      "duration_us",  "bytes_out",
     "tier",          "layers",    "limits_held", "because",      "binding_id",
-    "detail",        "prev",      "hash",        NULL,
+    "revoke_error",  "detail",    "prev",        "hash",         NULL,
 };
 #define FIELDS (sizeof(audit_fields) / sizeof(audit_fields[0]) - 1)
 

@@ -18,7 +18,7 @@
 /* Most bytes of a value as it stands in the line, quotes included. Legal names are far below;
  * even with every field at its limit the args' digest still fits. */
 enum { CAP_NAME = 260, CAP_VERB = 400, CAP_PRINCIPAL = 1030, CAP_LIST = 520, CAP_TEXT = 2560 };
-static_assert(13 * CAP_NAME + CAP_VERB + CAP_PRINCIPAL + 3 * CAP_LIST + 3 * CAP_TEXT + 1024 <
+static_assert(13 * CAP_NAME + CAP_VERB + CAP_PRINCIPAL + 4 * CAP_LIST + 3 * CAP_TEXT + 1024 <
 		  BODY_MAX,
 	      "a record without args always fits");
 
@@ -140,6 +140,7 @@ static void add_after_args(struct buf *out, const struct audit_record *r)
 	add_text(out, "limits_held", r->limits_held, CAP_LIST);
 	add_text(out, "because", r->because, CAP_TEXT);
 	add_text(out, "binding_id", r->binding_id, CAP_LIST);
+	add_text(out, "revoke_error", r->revoke_error, CAP_LIST);
 	add_text(out, "detail", r->detail, CAP_TEXT);
 }
 

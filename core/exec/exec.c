@@ -53,6 +53,8 @@ void exec_run(struct run *r)
 	if (!r->ok && !r->error)
 		run_refuse(r, EXIT_RUNTIME, "internal error: a step refused without a reason");
 	run_redact(r);
-	if (!r->explain)
-		step_audit(r); /* step 9, on every outcome */
+	if (r->explain)
+		return;
+	mint_hook_revoke(r);
+	step_audit(r); /* step 9, on every outcome */
 }

@@ -22,6 +22,17 @@ enum {
 	EXIT_CANCELLED = 130
 };
 
+/* What step 7 made. */
+struct binding {
+	enum run_mode mode;
+	struct script_secret *env; /* as many as the manifest names, in its order */
+	size_t count;
+	const char *id;        /* for the log; NULL: none */
+	int64_t expires_at_ms; /* since 1970; 0: never, which only a mock does */
+	bool revokes;          /* the hook wants to hear when the run ends */
+	struct secret **lines; /* "NAME=value", each with its NUL */
+};
+
 struct run {
 	/* exec_init: who asks, through what */
 	hcp_runtime *rt;
@@ -81,8 +92,10 @@ struct run {
 	bool hidden_noted, hide_all; /* hide_all: more or longer than can be looked for */
 
 	/* step_mint (7) */
-	bool minted; /* a Binding is there, or none is needed */
-	struct conf_env binding;
+	bool minted;              /* a Binding is there, or none is needed */
+	struct binding *binding;  /* NULL: none; may be there, to be revoked, where !minted */
+	bool binding_owned;       /* else of a run above */
+	const char *revoke_error; /* NULL: revoked, or nothing to revoke */
 
 	/* step_adapter (8) and its adapters */
 	struct policy_limits limits;
@@ -164,18 +177,47 @@ int plan_mint(struct run *r);
 int plan_adapter(struct run *r);
 void step_audit(struct run *r);
 
-/* A script of the operator's: policies/auth|guards/<name>.lua, the root's or else the installed
- * one, with modules of its own folder. */
+/* mint_hook.c: asks the pack's hook; what it made is r->binding. */
+int mint_hook_call(struct run *r);
+/* Judges the hook without calling it: it is there and compiles. */
+int mint_hook_check(struct run *r);
+/* Tells the hook that the run has ended, where it wants to know. Never changes the verdict. */
+void mint_hook_revoke(struct run *r);
+/* binding.c: a Binding of `mock` for each name. */
+int binding_mock(struct run *r);
+/* Takes what a hook answered, and then judges it. */
+int binding_take(struct run *r, struct script_result *answer);
+bool binding_is_over(const struct binding *b); /* expired */
+/* Lets go of what is the run's own; values that nobody else holds are wiped. */
+void binding_free(struct run *r);
+/* What no text of the run may show from here on. -1: out of memory. */
+int binding_hide(struct run *r, struct secret *s) HCP_MUST_CHECK;
+
+/* A script of the operator's: policies/auth|guards|mint/<name>.lua, the root's or else the
+ * installed one, with modules of its own folder; or a mint hook of the pack's, with modules of
+ * the pack. */
 struct operator_script {
 	enum script_role role;
-	const char *name;
+	const char *name; /* in_pack: the path */
+	bool in_pack;
+	const char *export; /* as in struct script_call */
 	const json_t *request;
+	const struct script_secret *env; /* of the binding to revoke */
+	size_t env_count;
 	const struct conf_strings *secrets; /* those that it may ask for; NULL: none */
 	const json_t *config;               /* `with:`; NULL: none */
+	int64_t within_ms; /* its own time beside the run's; 0: the run's deadline alone */
+	bool detached;     /* the run is over: neither its deadline nor its cancel counts */
+	struct buf *held;  /* what it prints is kept here, for run_script_log_held */
 };
 /* What it prints goes to the log. -1: it could not be read, raised or overran; err says why. */
 int operator_script_run(struct run *r, const struct operator_script *script,
 			struct script_result *answer, struct hcp_err *err) HCP_MUST_CHECK;
+/* The same without calling it. */
+int operator_script_check(struct run *r, const struct operator_script *script,
+			  struct hcp_err *err) HCP_MUST_CHECK;
+/* Logs what was held back until it was known what to redact; empties it. */
+void run_script_log_held(const struct run *r, struct buf *held);
 /* The log callback of every script; `user` is the run. */
 void run_script_log(void *user, int level, const char *line, size_t len);
 /* A script's limits under the settings and the run's deadline. */

@@ -96,6 +96,10 @@ void hidden_pass_up(struct run *child)
 {
 	struct run *r = child->parent;
 
+	/* a program may have left a Binding in a workspace, where a sibling finds it */
+	for (size_t i = 0; i < child->redact.count; i++)
+		if (binding_hide(r, child->redact.items[i]) < 0)
+			r->hide_all = true;
 	for (size_t i = 0; i < child->hidden.count && !r->hide_all; i++)
 		if (r->hidden.count >= HIDDEN_COUNT ||
 		    redact_add(&r->hidden, child->hidden.items[i]) < 0)

@@ -53,11 +53,14 @@ static json_t *ctx_json(const struct run *r)
 {
 	const struct principal *p = &r->principal;
 
-	return json_pack(
-	    "{s:s,s:s,s:{s:s,s:s,s:s*},s:s,s:b,s:s,s:f}", "pack_id", r->pack->id, "verb_key",
-	    r->command->key, "principal", "id", p->id, "tenant", p->tenant, "project_id",
-	    p->project, "session", r->call->session, "confirmed", r->confirmed, "mode",
-	    r->mode == RUN_MODE_MOCK ? "mock" : "real", "deadline", deadline_epoch(r));
+	const char *mode = r->mode == RUN_MODE_MOCK ? "mock" : "real";
+	json_t *binding = r->binding ? json_pack("{s:s}", "mode", mode) : NULL;
+
+	return json_pack("{s:s,s:s,s:{s:s,s:s,s:s*},s:s,s:b,s:s,s:f,s:o*}", "pack_id",
+			 r->pack->id, "verb_key", r->command->key, "principal", "id", p->id,
+			 "tenant", p->tenant, "project_id", p->project, "session",
+			 r->call->session, "confirmed", r->confirmed, "mode", mode, "deadline",
+			 deadline_epoch(r), "binding", binding);
 }
 
 static int check_output(struct run *r)
@@ -168,6 +171,8 @@ static int with_adapter(struct run *r, int (*use)(struct run *, struct script_ca
 	call.args[0] = r->args;
 	call.args[1] = command;
 	call.ctx = ctx;
+	call.env = r->binding ? r->binding->env : NULL;
+	call.env_count = r->binding ? r->binding->count : 0;
 	call.host = (struct script_host){.user = r, .log = run_script_log, .load = load_script};
 	run_script_limits(r, &call.limits);
 	call.limits.script_ms = r->limits.timeout_ms;

@@ -206,6 +206,7 @@ void exec_free(struct run *r)
 	buf_free(&r->result);
 	buf_free(&r->stdout_text);
 	buf_free(&r->stderr_text);
+	binding_free(r);
 	redact_clear(&r->redact);
 	redact_clear(&r->hidden);
 	arena_free(&r->arena);

@@ -164,6 +164,8 @@ static void describe_end(const struct run *r, struct audit_record *rec)
 	rec->step = r->ok ? 9 : r->step;
 	rec->error = r->error;
 	rec->error_len = r->error_len;
+	rec->binding_id = r->minted && r->binding ? r->binding->id : NULL;
+	rec->revoke_error = r->revoke_error;
 	rec->duration_us = (run_now_ns() - r->started_ns) / 1000;
 	if (!r->has_outcome) {
 		rec->bytes_out = r->ok ? (int64_t)r->result.len : -1;

@@ -112,7 +112,10 @@ static int gather_files(struct job *j)
 {
 	struct run *r = j->r;
 	const struct conf_strings *names = &j->wrap->files;
-	struct box_file *files = arena_array(&r->arena, names->count + 1, sizeof(*files));
+	const struct binding *b =
+	    r->pack->mint && r->pack->mint->deliver_file ? r->binding : NULL;
+	struct box_file *files =
+	    arena_array(&r->arena, names->count + (b ? b->count : 0) + 1, sizeof(*files));
 	struct hcp_err err = {0};
 
 	if (!files)
@@ -129,6 +132,10 @@ static int gather_files(struct job *j)
 		f->len = strlen(f->data);
 		j->spec.file_count++;
 	}
+	for (size_t i = 0; b && i < b->count; i++)
+		files[j->spec.file_count++] =
+		    (struct box_file){b->env[i].name, (char *)secret_bytes(b->env[i].value),
+				      secret_len(b->env[i].value)};
 	j->spec.files = files;
 	return 0;
 }

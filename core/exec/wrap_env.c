@@ -23,11 +23,8 @@ static size_t find(const struct env *e, const char *name)
 }
 
 /* A later setting of a name replaces the earlier. */
-static void set(struct env *e, const char *name, const char *value)
+static void put(struct env *e, size_t at, char *item)
 {
-	size_t at = find(e, name);
-	char *item = arena_printf(e->arena, "%s=%s", name, value);
-
 	if (!item || at >= e->cap) {
 		e->failed = true;
 		return;
@@ -37,10 +34,24 @@ static void set(struct env *e, const char *name, const char *value)
 		e->count++;
 }
 
+static void set(struct env *e, const char *name, const char *value)
+{
+	put(e, find(e, name), arena_printf(e->arena, "%s=%s", name, value));
+}
+
 static void set_all(struct env *e, const struct conf_env *from)
 {
 	for (size_t i = 0; i < from->count; i++)
 		set(e, from->names[i], from->values[i]);
+}
+
+/* The values stay in locked memory. */
+static void set_binding(struct env *e, const struct run *r)
+{
+	const struct binding *b = r->binding;
+
+	for (size_t i = 0; i < b->count; i++)
+		put(e, find(e, b->env[i].name), (char *)secret_bytes(b->lines[i]));
 }
 
 char **wrap_environment(struct run *r, const struct box_view *view)
@@ -48,7 +59,8 @@ char **wrap_environment(struct run *r, const struct box_view *view)
 	const struct pack_wrap *w = &r->command->wrap;
 	const struct principal *p = &r->principal;
 	bool native = r->granted->sandbox.mode == POLICY_NATIVE_LOCAL;
-	struct env e = {.arena = &r->arena, .cap = 16 + w->agent_env.count + r->binding.count};
+	size_t minted = r->binding ? r->binding->count : 0;
+	struct env e = {.arena = &r->arena, .cap = 16 + w->agent_env.count + minted};
 
 	e.items = arena_array(&r->arena, e.cap + 1, sizeof(*e.items));
 	if (!e.items)
@@ -65,7 +77,7 @@ char **wrap_environment(struct run *r, const struct box_view *view)
 		set(&e, "HCP_PROJECT_ID", p->project);
 	set(&e, "HCP_PACK_ROOT", view->pack);
 	set(&e, "HCP_WORKSPACE", w->workspace == PACK_WS_PACK ? view->pack : view->workspace);
-	if (w->files.count)
+	if (view->files && (w->files.count || (minted && r->pack->mint->deliver_file)))
 		set(&e, "HCP_FILES", view->files);
 	set(&e, "HOME", view->tmp);
 	/* below tier strong /tmp is the host's, and closed */
@@ -78,6 +90,7 @@ char **wrap_environment(struct run *r, const struct box_view *view)
 	set_all(&e, &w->agent_env);
 	if (w->workspace == PACK_WS_WORKSPACE)
 		set(&e, w->home_env, view->workspace);
-	set_all(&e, &r->binding);
+	if (minted && !r->pack->mint->deliver_file)
+		set_binding(&e, r);
 	return e.failed ? NULL : e.items;
 }

@@ -185,6 +185,30 @@ static void run_guard(lua_State *L, const struct script_call *call)
 	take_verdict(L);
 }
 
+static void run_mint(lua_State *L, const struct script_call *call)
+{
+	bool revoke = call->export && strcmp(call->export, "revoke") == 0;
+
+	l_mint_open(L, revoke);
+	script_push_json(L, call->args[0], revoke ? "binding" : "request");
+	if (revoke)
+		l_mint_push_env(L);
+	l_host_push(L);
+	lua_call(L, 2, 2);
+	if (revoke ? !lua_toboolean(L, -2) && !(lua_isnil(L, -2) && lua_isnil(L, -1))
+		   : lua_isnil(L, -2)) {
+		take_refusal(L, lua_gettop(L));
+		return;
+	}
+	lua_pop(L, 1);
+	if (revoke) {
+		script_state_of(L)->out->answer = SCRIPT_ANSWER_TRUE;
+		return;
+	}
+	l_mint_take_env(L);
+	take_value(L, "binding");
+}
+
 int script_body(lua_State *L)
 {
 	const struct script_call *call = script_state_of(L)->call;
@@ -206,6 +230,8 @@ int script_body(lua_State *L)
 		run_guard(L, call);
 		return 0;
 	case SCRIPT_MINT:
+		run_mint(L, call);
+		return 0;
 	case SCRIPT_NONE:
 		break;
 	}

@@ -289,6 +289,9 @@ void l_ctx_push(lua_State *L)
 		lua_newtable(L);
 	}
 	script_fill(L, IN_CTX);
+	if (lua_getfield(L, -1, "binding") == LUA_TTABLE)
+		l_mint_push_env(L);
+	lua_pop(L, 1);
 	if (!call->host.exec) {
 		drop(L, "exec");
 		drop(L, "try");

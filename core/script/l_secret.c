@@ -25,11 +25,10 @@ static void make_room(lua_State *L)
 	s->secret_cap = cap;
 }
 
-struct secret **l_secret_reserve(lua_State *L)
+static struct secret **push_handle(lua_State *L)
 {
 	struct secret **handle;
 
-	script_count_calls(L, 1);
 	make_room(L);
 	handle = lua_newuserdatauv(L, sizeof(*handle), 0);
 	*handle = NULL;
@@ -39,6 +38,24 @@ struct secret **l_secret_reserve(lua_State *L)
 	}
 	lua_setmetatable(L, -2);
 	return handle;
+}
+
+struct secret **l_secret_reserve(lua_State *L)
+{
+	script_count_calls(L, 1);
+	return push_handle(L);
+}
+
+void l_secret_push(lua_State *L, struct secret *s)
+{
+	l_secret_keep(L, push_handle(L), secret_hold(s));
+}
+
+struct secret *l_secret_at(lua_State *L, int index)
+{
+	struct secret **handle = luaL_testudata(L, index, type_name);
+
+	return handle ? *handle : NULL;
 }
 
 void l_secret_keep(lua_State *L, struct secret **handle, struct secret *s)

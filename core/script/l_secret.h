@@ -30,6 +30,11 @@ struct secret **l_secret_reserve(lua_State *L);
  * reserve, with no other reserve in between. */
 void l_secret_keep(lua_State *L, struct secret **handle, struct secret *s);
 
+/* Pushes a handle of a secret that somebody else made; the call takes a hold of its own. */
+void l_secret_push(lua_State *L, struct secret *s);
+/* What the handle at `index` points to; NULL: no handle, or an empty one. */
+struct secret *l_secret_at(lua_State *L, int index);
+
 /* Lets go of all that the call holds; wiped where nobody else does. */
 void l_secret_free(struct script_state *s);
 

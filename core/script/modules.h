@@ -61,6 +61,14 @@ int l_ctx_script(lua_State *L);
 void l_ctx_push(lua_State *L); /* the `ctx` of the call */
 void l_ctx_batch_free(struct script_state *s);
 
+/* l_mint.c */
+/* Replaces what a mint hook's file gave by the function to call; raises where it is none. */
+void l_mint_open(lua_State *L, bool revoke);
+/* Gives the table on the top its member `env`: handles, from the call. */
+void l_mint_push_env(lua_State *L);
+/* Moves `env` of the binding on the top into the answer, or raises. */
+void l_mint_take_env(lua_State *L);
+
 /* l_encode.c: strings or handles in, the same out */
 int l_host_base64(lua_State *L);
 int l_host_base64url(lua_State *L);

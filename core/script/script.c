@@ -7,6 +7,8 @@
 #include "script/modules.h"
 #include "script/value.h"
 
+#include "secret/secret.h"
+
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,6 +100,18 @@ static int enter(const struct script_call *call, lua_CFunction body, struct scri
 	return rc;
 }
 
+static void env_free(struct script_result *r)
+{
+	while (r->env_count > 0) {
+		struct script_secret *s = &r->env[--r->env_count];
+
+		secret_drop(s->value);
+		free((char *)(uintptr_t)s->name);
+	}
+	free(r->env);
+	r->env = NULL;
+}
+
 int script_run(const struct script_call *call, struct script_result *out, struct hcp_err *err)
 {
 	struct script_result r = {0};
@@ -106,6 +120,7 @@ int script_run(const struct script_call *call, struct script_result *out, struct
 	if (rc < 0) {
 		buf_free(&r.result);
 		buf_free(&r.reason);
+		env_free(&r);
 		r.answer = SCRIPT_ANSWER_NONE;
 	}
 	*out = r;
@@ -117,6 +132,7 @@ void script_result_free(struct script_result *r)
 	buf_free(&r->result);
 	buf_free(&r->reason);
 	buf_free(&r->error);
+	env_free(r);
 	r->answer = SCRIPT_ANSWER_NONE;
 }
 

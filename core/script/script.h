@@ -11,6 +11,12 @@
 
 struct secret;
 
+/* A secret under a name, as a Binding holds them. */
+struct script_secret {
+	const char *name;
+	struct secret *value;
+};
+
 enum script_role {
 	SCRIPT_NONE = 0, /* refused */
 	SCRIPT_VERB,     /* (args, ctx) -> result */
@@ -18,7 +24,8 @@ enum script_role {
 			      run = f(args, ctx, command) -> result } */
 	SCRIPT_AUTH,     /* (request, host) -> principal | nil, reason */
 	SCRIPT_GUARD,    /* (request) -> true | false, reason */
-	SCRIPT_MINT      /* (request, host) -> binding */
+	SCRIPT_MINT      /* (request, host) -> binding | nil, reason; or { mint = that,
+			    revoke = f(binding, host) -> nothing | true | false, reason } */
 };
 
 struct script_limits {
@@ -70,24 +77,33 @@ struct script_call {
 	size_t source_len;
 	struct script_limits limits;
 	struct script_host host;
-	const char *export;    /* SCRIPT_ADAPTER: "check" or "run"; NULL for the others */
+	const char *export;    /* SCRIPT_ADAPTER: "check" or "run"; SCRIPT_MINT: "mint" or
+				  "revoke"; NULL for the others */
 	const json_t *args[3]; /* role's plain-data arguments: VERB args; ADAPTER args, command;
-				  AUTH, GUARD, MINT request */
-	const json_t *config;  /* AUTH, MINT: host.config, what the operator says to the
-				  script; NULL: nothing */
+				  AUTH, GUARD, MINT request, or the binding to revoke */
+	/* VERB, ADAPTER: ctx.binding.env, where ctx has a binding; MINT: the env of the
+	 * binding to revoke. Handles in the script; borrowed. */
+	const struct script_secret *env;
+	size_t env_count;
+	const json_t *config; /* AUTH, MINT: host.config, what the operator says to the
+				 script; NULL: nothing */
 	const json_t *ctx; /* VERB, ADAPTER: pack_id, verb_key, principal, session, confirmed,
 			      mode, deadline: plain data; functions are added */
 };
 enum script_answer {
 	SCRIPT_ANSWER_NONE = 0, /* error: err holds it */
 	SCRIPT_ANSWER_VALUE,    /* `result` is the JSON text */
-	SCRIPT_ANSWER_REFUSED,  /* AUTH nil, GUARD false: `reason` */
-	SCRIPT_ANSWER_TRUE      /* GUARD true; ADAPTER check passed */
+	SCRIPT_ANSWER_REFUSED,  /* AUTH nil, GUARD false, MINT nil or false: `reason` */
+	SCRIPT_ANSWER_TRUE      /* GUARD true; ADAPTER check passed; MINT revoked */
 };
 struct script_result {
 	enum script_answer answer;
 	struct buf result; /* compact JSON */
-	struct buf reason; /* AUTH, GUARD, ADAPTER check: why not; may be empty */
+	struct buf reason; /* AUTH, GUARD, ADAPTER check, MINT: why not; may be empty */
+	/* MINT: the binding's env, which isn't in `result`; names malloc'ed, values held. */
+	struct script_secret *env;
+	size_t env_count;
+	bool revokes; /* MINT: there is a `revoke` to call */
 	/* SCRIPT_ANSWER_NONE: what the script raised, whole; err.text cuts it. Empty where hcp
 	 * ended the script. own_message: it was raised by hcp.fail or is the error of a command
 	 * that ctx.exec ran, so it goes to the invoker as it is, without "script: ". */

@@ -35,13 +35,13 @@ struct secret *secret_new(size_t len)
 
 struct secret *secret_hold(struct secret *s)
 {
-	s->holders++;
+	__atomic_add_fetch(&s->holders, 1, __ATOMIC_RELAXED);
 	return s;
 }
 
 void secret_drop(struct secret *s)
 {
-	if (!s || --s->holders > 0)
+	if (!s || __atomic_sub_fetch(&s->holders, 1, __ATOMIC_ACQ_REL) > 0)
 		return;
 	sodium_free(s->bytes);
 	free(s);

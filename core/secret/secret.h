@@ -10,7 +10,7 @@
 struct secret;
 
 /* `len` bytes (1 to LIMIT_SECRET) to be filled in, with one holder. NULL: no memory, or a
- * length that none may have. One secret belongs to one thread at a time. */
+ * length that none may have. Once it is filled in, any thread may hold, read and drop it. */
 struct secret *secret_new(size_t len);
 struct secret *secret_hold(struct secret *s);
 void secret_drop(struct secret *s); /* NULL is fine */

@@ -65,6 +65,7 @@ function hcp.log.warn(...) end
 ---@field session string
 ---@field confirmed boolean whether this call was
 ---@field mode "real" | "mock"
+---@field binding? { mode: "real" | "mock", env: table<string, hcp.Handle> } what the mint hook made
 ---@field deadline number seconds since 1970
 local ctx = {}
 ---Runs another command, through all nine steps and for the same caller; its error is raised.
@@ -195,5 +196,21 @@ function host.iso8601(t) end
 ---@param text string RFC 3339
 ---@return number seconds since 1970; a float where there is a fraction
 function host.parse_time(text) end
+
+---What a mint hook is asked.
+---@class hcp.MintRequest
+---@field pack_id string
+---@field verb_key string
+---@field principal hcp.Principal
+---@field tenant string
+---@field project_id? string
+---@field ttl number seconds that a Binding may be good at most
+
+---What it answers: one of `expires_in` and `expires_at`.
+---@class hcp.Binding
+---@field env table<string, hcp.Bytes> exactly the names of the manifest
+---@field expires_in? number seconds
+---@field expires_at? number | string seconds since 1970, or RFC 3339
+---@field id? string for the audit record
 
 return hcp

@@ -72,7 +72,7 @@ commands:
   doctor: { summary: x, cli: [x, doctor] }
 ]],
       ["policy.yaml"] = "hcp: 1\npolicies:\n  go: {}\n  doctor: {}\n",
-      ["mint/x.lua"] = "return function() error('called') end",
+      ["mint/x.lua"] = "return function() return { env = { TOKEN = 'a-token-of-it' }, expires_in = 60 } end",
       ["bin/show"] = { demo.show, "755" },
     })
     w:put("policies/guards/small.lua", [[
@@ -121,7 +121,7 @@ packs:
       assert.equal(status, e.exit)
       if e.ok then runs = runs + 1 else refused = refused + 1 end
     end)
-    assert.same({ 6, 19 }, { runs, refused })
+    assert.same({ 7, 18 }, { runs, refused })
   end)
 
   it("agrees on what no envelope is, and on a configuration that doesn't load", function()

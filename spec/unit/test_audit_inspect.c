@@ -206,7 +206,7 @@ static void csv(void **state)
 	audit_csv_row(r, &out);
 	assert_string_equal(out.data, "\"7\",,\"deny\",,,,,,,,,,\"'=1+1\",,,,,"
 				      "\"{\"\"a\"\":\"\"say \\\"\"hi\\\"\"\"\"}\",,,"
-				      "\"x,y\nz\",,,,,,,,,,,,\r\n");
+				      "\"x,y\nz\",,,,,,,,,,,,,\r\n");
 	json_decref(r);
 }
 

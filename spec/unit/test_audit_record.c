@@ -53,6 +53,7 @@ static void keys_stand_in_one_order(void **state)
 	r.limits_held = "rlimit";
 	r.because = "why";
 	r.binding_id = "b1";
+	r.revoke_error = "no";
 	r.detail = "d";
 	body(&r, AUDIT_ARGS_REDACTED, &b);
 	assert_string_equal(
@@ -66,6 +67,7 @@ static void keys_stand_in_one_order(void **state)
 	    "\"error\":\"exit 3\",\"exit_code\":3,\"signal\":9,\"duration_us\":1234,"
 	    "\"bytes_out\":5,\"tier\":\"strong\",\"layers\":\"userns,landlock7\","
 	    "\"limits_held\":\"rlimit\",\"because\":\"why\",\"binding_id\":\"b1\","
+	    "\"revoke_error\":\"no\","
 	    "\"detail\":\"d\"");
 	json_decref(args);
 }
@@ -198,7 +200,7 @@ static void every_field_at_its_worst_fits(void **state)
 		r.run_id = r.parent_run_id = r.face = r.session = r.principal = text;
 		r.tenant = r.project = r.pack = r.pack_version = r.pack_digest = text;
 		r.policy_digest = r.verb = r.mode = r.error = r.tier = r.layers = text;
-		r.because = r.binding_id = r.limits_held = r.detail = text;
+		r.because = r.binding_id = r.limits_held = r.detail = r.revoke_error = text;
 		r.uid = r.pid = r.duration_us = r.bytes_out = INT64_MAX;
 		r.step = r.exit_code = r.signal = INT32_MAX;
 		r.args = args;
