@@ -39,7 +39,8 @@ struct cli_option {
 enum cli_runtime {
 	CLI_ALONE = 0, /* needs none */
 	CLI_RUNS,
-	CLI_LOOKS /* opens it without creating anything */
+	CLI_LOOKS, /* opens it without creating anything */
+	CLI_MCP    /* its runs come by MCP */
 };
 struct cli_verb {
 	const char *name, *usage, *summary;
@@ -79,6 +80,7 @@ int cmd_secret(struct cli *c);
 int cli_policy_test(struct cli *c, const char *path);
 int cmd_doctor(struct cli *c);
 int cmd_audit(struct cli *c);
+int cmd_mcp(struct cli *c);
 
 extern const struct cli_option cli_audit_options[], cli_explain_options[], cli_policy_options[],
     cli_link_options[];

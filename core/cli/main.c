@@ -20,6 +20,8 @@ const struct cli_verb cli_verbs[] = {
      "make a pack's commands a command of your own", cmd_link, CLI_LOOKS, cli_link_options},
     {"unlink", "unlink <name> [--dir DIR]", "take such a command away", cmd_unlink, CLI_ALONE,
      cli_link_options + 1},
+    {"mcp", "mcp", "an MCP server on stdin and stdout: a tool a command", cmd_mcp, CLI_MCP,
+     NULL},
     {"activate", "activate <pack_id>...", "activate packs on the session", cmd_activate,
      CLI_RUNS, NULL},
     {"deactivate", "deactivate <pack_id>...", "take packs off the session", cmd_deactivate,
@@ -188,7 +190,7 @@ static int open_runtime(struct cli *c, enum cli_runtime how)
 	if (status == HCP_OK && c->state)
 		status = hcp_options_state(o, c->state);
 	if (status == HCP_OK)
-		status = hcp_options_face(o, HCP_FACE_CLI);
+		status = hcp_options_face(o, how == CLI_MCP ? HCP_FACE_MCP : HCP_FACE_CLI);
 	if (status == HCP_OK && how == CLI_LOOKS)
 		status = hcp_options_read_only(o);
 	if (status == HCP_OK)

@@ -39,6 +39,8 @@ static int walk(struct run *r)
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < sizeof(steps) / sizeof(steps[0]); i++) {
+		if (r->explain && r->explain->last && steps[i].number > r->explain->last)
+			break;
 		r->step = steps[i].number;
 		rc = take(r, &steps[i]);
 		if (r->explain)

@@ -80,8 +80,9 @@ struct run {
 	bool permitted;
 
 	/* step_confirm (6) */
-	bool consented; /* and args valid, argv rendered, guards passed */
-	char **argv;    /* kind wrap; argv[0] is NULL until step 8 */
+	bool consented;   /* and args valid, argv rendered, guards passed */
+	json_t *question; /* what a person must be asked; owned; NULL: nothing */
+	char **argv;      /* kind wrap; argv[0] is NULL until step 8 */
 	size_t argc;
 
 	/* step_audit_begin (before 7) */
@@ -109,6 +110,7 @@ struct run {
 	const char *error;                   /* NULL while nothing refused; first one wins */
 	size_t error_len;                    /* a program's stderr may hold NUL bytes */
 	struct buf result;                   /* JSON text; kept when ok */
+	bool misfit;                         /* the result isn't what `output` says */
 	struct buf stdout_text, stderr_text; /* what the envelope shows beside */
 };
 
@@ -163,6 +165,9 @@ int step_policy(struct run *r);
 int step_principal(struct run *r);
 int step_capability(struct run *r);
 int step_confirm(struct run *r);
+/* Redeems the call's consent, where it is for exactly this run. -1: it isn't; what a person
+ * must be asked is in r->question, NULL only where memory ran out. */
+int consent_redeem(struct run *r) HCP_MUST_CHECK;
 int step_mint(struct run *r);
 int step_adapter(struct run *r);
 /* Notes the values of writeOnly arguments, once they are known. -1: out of memory. */

@@ -11,6 +11,7 @@ struct explain {
 	/* the caller */
 	const char *as;   /* the principal: an id or JSON; NULL: the provider is asked */
 	bool any_session; /* every pack counts as activated */
+	int last;         /* the last step that is asked about; 0: all */
 	/* explain.c, while the run walks; owned */
 	json_t *because[10]; /* by step: what decided, [{file, line, text}] */
 	json_t *argv, *env, *sandbox;

@@ -197,6 +197,7 @@ int64_t run_now_ns(void)
 void exec_free(struct run *r)
 {
 	json_decref(r->args);
+	json_decref(r->question);
 	if (!r->parent)
 		json_decref(r->principal_json);
 	if (r->pack_owned)

@@ -6,14 +6,22 @@
 
 #include "argv/argv.h"
 #include "pack/schema.h"
+
 /* `confirm: person` wants a consent given through a channel that shows the arguments to
- * somebody; an argument never is one, and no face of this build has such a channel. */
-static bool has_consent(const struct run *r)
+ * somebody; an argument never is one. */
+static bool wants_person(const struct run *r)
+{
+	return r->overlay && r->overlay->confirm_person;
+}
+
+/* What a script asks for can't be asked about: the script would have to run again, and with it
+ * all that it did before. */
+static bool can_have_consent(const struct run *r)
 {
 	bool asked = r->command->policy->confirm || (r->overlay && r->overlay->confirm);
 
-	if (r->overlay && r->overlay->confirm_person)
-		return false;
+	if (wants_person(r))
+		return !r->parent && r->call->consent;
 	return !asked || r->confirmed;
 }
 
@@ -96,12 +104,15 @@ int step_confirm(struct run *r)
 {
 	if (!r->permitted)
 		return run_refuse(r, EXIT_DENIED, "denied: not permitted");
-	if (!has_consent(r))
+	if (!can_have_consent(r))
 		return run_refuse(r, EXIT_DENIED, "confirm required");
 	if (check_args(r) < 0 || render(r) < 0)
 		return -1;
 	if (r->overlay && r->overlay->guard && ask_guard(r, r->overlay->guard) < 0)
 		return -1;
+	/* last: a person is asked about what would run */
+	if (wants_person(r) && consent_redeem(r) < 0)
+		return run_refuse(r, EXIT_DENIED, "confirm required");
 	r->consented = true;
 	return 0;
 }

@@ -79,7 +79,7 @@ static int take_stdout(struct run *r)
 
 /* §6.4 step 8 keeps exit 0 `ok`: a result that isn't what the pack promised is the operator's
  * news. */
-static void check_output(const struct run *r)
+static void check_output(struct run *r)
 {
 	AUTO_BUF faults = {0};
 	struct hcp_err err = {0};
@@ -88,10 +88,12 @@ static void check_output(const struct run *r)
 	if (!r->command->output)
 		return;
 	value = json_parse(r->result.data, r->result.len, LIMIT_STDOUT_DEPTH, &err);
+	r->misfit =
+	    !value || schema_validate(r->command->output, value, "result", &faults) != 0;
 	if (!value)
 		run_log(r, HCP_LOG_WARN, "%s.%s: invalid result: %s", r->pack_id, r->verb_key,
 			err.text);
-	else if (schema_validate(r->command->output, value, "result", &faults) != 0)
+	else if (r->misfit)
 		run_log(r, HCP_LOG_WARN, "%s.%s: invalid result: %s", r->pack_id, r->verb_key,
 			faults.data ? faults.data : "out of memory");
 	json_decref(value);

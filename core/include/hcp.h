@@ -153,6 +153,14 @@ HCP_API hcp_status hcp_call_trace_denials(hcp_call *c, hcp_trace_fn *fn, void *u
  * nobody listens, the default. */
 typedef int hcp_stream_fn(void *user, hcp_str line);
 HCP_API hcp_status hcp_call_stream(hcp_call *c, hcp_stream_fn *fn, void *user);
+/* `confirm: person`: where this is called, somebody can be shown what hcp_result_question says
+ * and be asked. `digest`: "" for that alone; else the digest of a question that a person has
+ * seen and agreed to, which lets the next run pass that is exactly what was asked, and no
+ * other, once. HCP_FACE_MCP alone (else HCP_EINVAL). */
+HCP_API hcp_status hcp_call_consent(hcp_call *c, const char *digest);
+/* A call that says the same of its invoker: session, tenant, project, token, peer, deadline,
+ * trace. NULL: out of memory. */
+HCP_API hcp_call *hcp_call_copy(const hcp_call *c);
 /* Cancels the call's run, also one that starts later. Async-signal-safe. */
 HCP_API void hcp_call_cancel(hcp_call *c);
 
@@ -203,6 +211,12 @@ HCP_API int hcp_result_exit(const hcp_result *r);
 HCP_API hcp_str hcp_result_error(const hcp_result *r); /* "" where ok */
 HCP_API hcp_str
 hcp_result_value(const hcp_result *r); /* `result` as JSON text; "" where there is none */
+/* 1 where ok and the result is what the command's `output` says or nothing is said. */
+HCP_API int hcp_result_fits(const hcp_result *r);
+/* What a person must be asked before this may run: {digest, principal, tenant, project_id,
+ * pack_id, verb_key, summary, args, hidden}; `hidden`: some arguments are secret and not among
+ * `args`. "" where there is nothing to ask. */
+HCP_API hcp_str hcp_result_question(const hcp_result *r);
 HCP_API hcp_str hcp_result_run_id(const hcp_result *r); /* "" where none was given */
 HCP_API void hcp_result_free(hcp_result *r);
 
@@ -268,6 +282,11 @@ HCP_API hcp_status hcp_audit_key(hcp_runtime *rt, int create, hcp_result **out, 
  * and `confirm`, true or "person", where pack or operator want consent. The caller frees. */
 HCP_API hcp_status hcp_describe(hcp_runtime *rt, hcp_call *c, const char *pack,
 				hcp_result **out, hcp_error *err);
+/* {"packs": [...]}: the activated packs of the call's session as above, each with those
+ * commands alone that steps 1 to 5 let the call's principal run. A pack that doesn't load is
+ * left out. */
+HCP_API hcp_status hcp_permitted(hcp_runtime *rt, hcp_call *c, hcp_result **out,
+				 hcp_error *err);
 /* Activates (on != 0) or deactivates a pack on the call's session. *changed may be NULL. */
 HCP_API hcp_status hcp_activate(hcp_runtime *rt, hcp_call *c, const char *pack, int on,
 				int *changed, hcp_error *err);

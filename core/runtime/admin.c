@@ -82,7 +82,7 @@ static int add_consent(json_t *pack, const struct policy_pack *granted, struct h
 	return 0;
 }
 
-static json_t *describe_one(struct snapshot *s, const char *id, struct hcp_err *err)
+json_t *runtime_describe(struct snapshot *s, const char *id, struct hcp_err *err)
 {
 	struct pack *p = NULL;
 	json_t *j;
@@ -124,8 +124,8 @@ hcp_status hcp_describe(hcp_runtime *rt, hcp_call *c, const char *pack, hcp_resu
 	s = runtime_snapshot(rt);
 	why = s->broken;
 	if (why.code == HCP_E_NONE)
-		value =
-		    pack ? describe_one(s, pack, &why) : describe_all(s, session_of(c), &why);
+		value = pack ? runtime_describe(s, pack, &why)
+			     : describe_all(s, session_of(c), &why);
 	status = give(value, &why, out, err);
 	snapshot_put(s);
 	return status;

@@ -26,6 +26,7 @@ void call_done(hcp_call *c)
 	fd_close(&c->cancel_fd);
 	free(c->tenant);
 	free(c->project);
+	free(c->consent);
 	secret_drop(c->token);
 }
 
@@ -91,6 +92,37 @@ hcp_status hcp_call_token(hcp_call *c, hcp_str token)
 	secret_drop(c->token);
 	c->token = s;
 	return HCP_OK;
+}
+
+hcp_status hcp_call_consent(hcp_call *c, const char *digest)
+{
+	if (!c || !digest || c->rt->options.face != HCP_FACE_MCP)
+		return HCP_EINVAL;
+	return runtime_set_text(&c->consent, digest) < 0 ? HCP_ENOMEM : HCP_OK;
+}
+
+hcp_call *hcp_call_copy(const hcp_call *c)
+{
+	hcp_call *copy = c ? hcp_call_new(c->rt) : NULL;
+
+	if (!copy)
+		return NULL;
+	strcpy(copy->session, c->session);
+	copy->deadline_ms = c->deadline_ms;
+	copy->peer = c->peer;
+	copy->peer_uid = c->peer_uid;
+	copy->peer_gid = c->peer_gid;
+	copy->peer_pid = c->peer_pid;
+	copy->stream = c->stream;
+	copy->stream_user = c->stream_user;
+	copy->trace = c->trace;
+	copy->trace_user = c->trace_user;
+	if (hcp_call_identity(copy, c->tenant, c->project) == HCP_OK &&
+	    (!c->token || hcp_call_token(copy, (hcp_str){(const char *)secret_bytes(c->token),
+							 secret_len(c->token)}) == HCP_OK))
+		return copy;
+	hcp_call_free(copy);
+	return NULL;
 }
 
 hcp_status hcp_call_deadline_ms(hcp_call *c, uint64_t ms)

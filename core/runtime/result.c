@@ -57,6 +57,11 @@ hcp_result *result_of(struct run *r)
 		r->result = (struct buf){0};
 	}
 	memcpy(res->run_id, r->id, sizeof(res->run_id));
+	res->misfit = r->misfit;
+	if (r->question && !(res->question = json_dumps(r->question, JSON_COMPACT))) {
+		hcp_result_free(res);
+		return NULL;
+	}
 	return res;
 }
 
@@ -112,6 +117,16 @@ hcp_str hcp_result_value(const hcp_result *r)
 	return r && r->value ? (hcp_str){r->value, r->value_len} : (hcp_str){"", 0};
 }
 
+int hcp_result_fits(const hcp_result *r)
+{
+	return r && r->ok && !r->misfit;
+}
+
+hcp_str hcp_result_question(const hcp_result *r)
+{
+	return hcp_str_from(r && r->question ? r->question : "");
+}
+
 hcp_str hcp_result_run_id(const hcp_result *r)
 {
 	return r ? (hcp_str){r->run_id, strlen(r->run_id)} : (hcp_str){"", 0};
@@ -124,5 +139,6 @@ void hcp_result_free(hcp_result *r)
 	free(r->json);
 	free(r->error);
 	free(r->value);
+	free(r->question);
 	free(r);
 }

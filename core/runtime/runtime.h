@@ -69,6 +69,8 @@ struct hcp_call {
 	void *trace_user;
 	hcp_stream_fn *stream; /* NULL: nobody listens */
 	void *stream_user;
+	char *consent; /* NULL: nobody can be asked; "": nobody agreed; else a question's
+			  digest, until a run redeems it */
 	int cancelled; /* atomic; scripts look at it */
 	int cancel_fd; /* eventfd; readable once cancelled; sticky */
 };
@@ -87,6 +89,8 @@ struct hcp_result {
 	char *value;
 	size_t value_len;
 	char run_id[AUDIT_RUN_ID_SIZE];
+	char *question; /* JSON; NULL: none */
+	bool misfit;
 };
 
 struct snapshot *snapshot_open(const hcp_options *o); /* NULL: out of memory */
@@ -114,6 +118,9 @@ void call_leave(hcp_runtime *rt, hcp_call *c);
 /* Walks one run for a call that has entered. `what` is a const hcp_str * for an envelope. */
 hcp_status call_walk(hcp_runtime *rt, hcp_call *c, walk_fn *walk, void *what, hcp_result **out);
 void call_walk_envelope(struct run *r, void *what);
+
+/* A pack as hcp_describe gives it. */
+json_t *runtime_describe(struct snapshot *s, const char *id, struct hcp_err *err);
 
 hcp_result *result_of(struct run *r); /* NULL: out of memory */
 hcp_result *result_from_json(json_t *value);
