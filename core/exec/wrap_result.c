@@ -52,6 +52,7 @@ static void add_lines(struct buf *out, const char *s, size_t len)
 static int take_stdout(struct run *r)
 {
 	const struct box_outcome *o = &r->outcome;
+	AUTO_BUF safe = {0};
 	struct json_scan scan;
 
 	switch (r->command->wrap.result) {
@@ -71,7 +72,10 @@ static int take_stdout(struct run *r)
 		add_text(&r->result, o->out, o->out_len);
 		break;
 	case PACK_RESULT_LINES:
-		add_lines(&r->result, o->out, o->out_len);
+		/* before they are apart: base64 of a secret may go over several */
+		redact_text(&r->redact, o->out, o->out_len, &safe);
+		add_lines(&r->result, safe.data ? safe.data : "", safe.len);
+		r->result.failed |= safe.failed;
 		break;
 	}
 	return r->result.failed ? run_refuse_text(r, EXIT_RUNTIME, NULL) : 0;
@@ -123,14 +127,25 @@ static int end_verdict(struct run *r)
 	return run_refuse(r, EXIT_RUNTIME, "sandbox: the run ended without an outcome");
 }
 
+/* How much of a stream can be shown: where the cap cut it, a secret may be cut, too, and would
+ * no longer be known for one. None goes over a line's end. */
+static size_t whole(const struct run *r, const char *s, size_t len)
+{
+	if (r->outcome.end != BOX_OUTPUT || !redact_has(&r->redact))
+		return len;
+	while (len && s[len - 1] != '\n')
+		len--;
+	return len;
+}
+
 int wrap_result(struct run *r)
 {
 	const struct box_outcome *o = &r->outcome;
 	int rc = end_verdict(r);
 
-	utf8_clean(&r->stderr_text, o->errout, o->errout_len);
+	utf8_clean(&r->stderr_text, o->errout, whole(r, o->errout, o->errout_len));
 	if (rc < 0)
-		utf8_clean(&r->stdout_text, o->out, o->out_len);
+		utf8_clean(&r->stdout_text, o->out, whole(r, o->out, o->out_len));
 	else
 		check_output(r);
 	if (r->stderr_text.failed || r->stdout_text.failed)

@@ -9,6 +9,7 @@
 #include "script/script.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,6 +105,32 @@ static void check_capabilities(struct lint *l, const struct pack *pack)
 	}
 }
 
+/* A hook that isn't there refuses every run. */
+static void check_hook(struct lint *l, const struct pack *pack)
+{
+	static const char mark[] = "policies:";
+	const char *hook = pack->mint->hook, *file, *rel;
+	const struct pack_file *own = pack_file(pack, hook);
+	struct hcp_err err = {0}, fault = {0};
+	AUTO_FD fd = -1;
+
+	file = arena_printf(&l->arena, "%s/pack.yaml", pack->shown);
+	rel = arena_printf(&l->arena, "policies/mint/%s.lua",
+			   str_starts(hook, mark) ? hook + sizeof(mark) - 1 : "");
+	if (!file || !rel)
+		return;
+	if (!str_starts(hook, mark)) {
+		if (own && own->text &&
+		    script_check(SCRIPT_MINT, hook, own->text, own->size, &err) < 0)
+			hcp_fail_at(&fault, file, pack->mint->line, 0, "%s", err.text);
+	} else if (root_open_file(&l->root, rel, true, &fd, &err) < 0) {
+		hcp_fail_at(&fault, file, pack->mint->line, 0, "mint hook %s: %s", hook,
+			    errno == ENOENT ? "there is no such file" : err.text);
+	}
+	if (fault.code != HCP_E_NONE)
+		conf_faults_add(&l->errors, &fault);
+}
+
 static void check_pack(struct lint *l, const char *id)
 {
 	struct hcp_err err = {0};
@@ -114,6 +141,8 @@ static void check_pack(struct lint *l, const char *id)
 		return;
 	}
 	check_block(l, pack);
+	if (pack->mint)
+		check_hook(l, pack);
 	check_capabilities(l, pack);
 	pack_close(pack);
 }

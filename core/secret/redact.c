@@ -201,30 +201,41 @@ static int six_bits(const struct span *s, size_t bit)
 	return (int)(two >> (10 - bit % 8) & 63);
 }
 
-/* The digit that holds the secret's last bits and others behind them, and padding. */
-static size_t base64_tail(const struct span *s, size_t digits, size_t bit)
+/* base64(1) breaks its lines. */
+static size_t over_breaks(const struct span *s, size_t at)
 {
-	size_t left = 8 * s->len - bit, most = digits + 3;
-	const unsigned char *p = s->at + digits;
+	while (s->at + at < s->end && (s->at[at] == '\n' || s->at[at] == '\r'))
+		at++;
+	return at;
+}
+
+/* The digit that holds the secret's last bits and others behind them, and padding. */
+static size_t base64_tail(const struct span *s, size_t used, size_t bit)
+{
+	size_t left = 8 * s->len - bit, at = over_breaks(s, used), most;
+	const unsigned char *p = s->at + at;
 
 	if (!left || p >= s->end || base64_digit(*p) < 0 ||
 	    base64_digit(*p) >> (6 - left) != six_bits(s, bit) >> (6 - left))
-		return digits;
-	for (digits++, p++; digits < most && p < s->end && *p == '='; p++)
-		digits++;
-	return digits;
+		return used;
+	most = at + 3;
+	for (at++, p++; at < most && p < s->end && *p == '='; p++)
+		at++;
+	return at;
 }
 
 /* The secret begins `before` bytes into a group of three. Of the digit before the first that is
  * all its own nothing is asked: it tells less than a byte. */
 static size_t match_base64(const struct span *s, size_t before)
 {
-	size_t bit = before ? 6 * (before + 1) - 8 * before : 0, digits = 0;
+	size_t bit = before ? 6 * (before + 1) - 8 * before : 0, used = 0;
 
-	for (; bit + 6 <= 8 * s->len; bit += 6, digits++)
-		if (s->at + digits >= s->end || base64_digit(s->at[digits]) != six_bits(s, bit))
+	for (; bit + 6 <= 8 * s->len; bit += 6, used++) {
+		used = used ? over_breaks(s, used) : 0;
+		if (s->at + used >= s->end || base64_digit(s->at[used]) != six_bits(s, bit))
 			return 0;
-	return digits ? base64_tail(s, digits, bit) : 0;
+	}
+	return used ? base64_tail(s, used, bit) : 0;
 }
 
 /* ---- the text ---- */
@@ -328,7 +339,7 @@ static void redact_token(const struct redact *r, const char *p, const char *end,
 	}
 	redact_text(r, p, (size_t)(end - p), &clean);
 	out->failed |= clean.failed;
-	if (clean.len == (size_t)(end - p))
+	if (clean.len == (size_t)(end - p) && memcmp(clean.data, p, clean.len) == 0)
 		buf_add(out, p, clean.len);
 	else
 		buf_puts(out, "\"" REDACTED "\"");

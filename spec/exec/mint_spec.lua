@@ -1,5 +1,6 @@
 -- Step 7 with hooks: who mints what, every way in which it can go wrong, where a Binding gets to and where it doesn't.
 local cjson = require "cjson"
+local live = require "live"
 local world = require "world"
 
 local quote = world.quote
@@ -113,7 +114,7 @@ return function(q, host) return { env = { BANK_TOKEN = value }, expires_at = hos
       sh(w, sum).error)
   end)
 
-  it("gives `mock` where the call says so, calls no hook and records it", function()
+  it("gives mock where the call says so, calls no hook and records it", function()
     w:put("packs/bank/mint/token.lua", "error('called')")
     local envelope = sh(w, "echo $BANK_TOKEN", { mode = "mock" })
     assert.equal("mock\n", envelope.result)
@@ -135,10 +136,16 @@ return function(q, host) return { env = { BANK_TOKEN = value }, expires_at = hos
     local e = cjson.decode(out)
     assert.same({ verdict = "passed", text = "hook mint/token.lua makes the Binding", env = "BANK_TOKEN" },
       { verdict = e.steps[7].verdict, text = e.steps[7].because[1].text, env = e.env[#e.env] })
+    status, out = w:cli { "policy", "lint" }
+    assert.same({ 0, true }, { status, cjson.decode(out).ok })
     w:put("packs/bank/pack.yaml", manifest:format("{ hook: policies:none, ttl: 15m, env: [BANK_TOKEN] }"))
     status, out = w:cli { "explain", "bank", "run", "--", "script=x" }
     assert.equal(126, status)
     assert.equal("mint failed: there is no policies/mint/none.lua", cjson.decode(out).error)
+    status, out = w:cli { "policy", "lint" }
+    local problem = cjson.decode(out).problems[1]
+    assert.same({ "error", 7, "mint hook policies:none: there is no such file" }, { problem.level, problem.line, problem.text })
+    assert.not_equal(0, status)
   end)
 
   -- hook, exact error
@@ -248,7 +255,7 @@ return function(q, host) return { env = { BANK_TOKEN = value }, expires_at = hos
   answer(fine, ", expires_in = 0/0", "script: binding.expires_in: not a number")
   answer(fine, ", expires_in = 1/0", "script: binding.expires_in: infinite")
 
-  it("fails closed, in each of " .. #ways .. " ways for a hook to be wrong", function()
+  it("fails closed in every way for a hook to be wrong", function()
     assert.is_true(#ways >= 60)
     -- what the environment holds rescues none of them
     local ambient = "BANK_TOKEN=ambient-value AWS_ACCESS_KEY_ID=AKIAambient GITHUB_TOKEN=ghp_ambient"
@@ -266,5 +273,179 @@ return function(q, host) return { env = { BANK_TOKEN = value }, expires_at = hos
     assert.same({}, wrong)
     assert.is_nil(world.read(w.state .. "/workspaces/default/-/bank/mark"))
     assert.is_nil(select(2, w:audit()):find(token, 1, true))
+  end)
+end)
+
+describe("a Binding", function()
+  local w
+  after_each(function() w:close() end)
+
+  local function last()
+    local records = w:audit()
+    return records[#records]
+  end
+  -- the token and what it looks like encoded, anywhere in what a run leaves behind
+  local function traces(...)
+    local found = {}
+    for _, form in ipairs { token, "dG9rLTAxMjM0NTY3ODlhYmNkZW", "746f6b2d30313233343536373839616263646566" } do
+      for _, text in ipairs { ... } do
+        if text:find(form, 1, true) then found[#found + 1] = text end
+      end
+      local _, files = world.sh("grep -rlF " .. quote(form) .. " " .. quote(w.state))
+      if files ~= "" then found[#found + 1] = files end
+    end
+    return found
+  end
+
+  it("is hidden in results, errors, stdout, stderr and the log, in each encoding", function()
+    w = new()
+    local forms = [[echo "$BANK_TOKEN"; printf %s "$BANK_TOKEN" | base64; printf %s "x$BANK_TOKEN" | base64
+      printf %s "$BANK_TOKEN" | od -An -tx1 | tr -d ' \n'; echo]]
+    local envelope, status, err, out = sh(w, "{ " .. forms .. "; } >&2; " .. forms)
+    assert.same({ true, 0 }, { envelope.ok, status })
+    assert.matches("^%[redacted%]\n%[redacted%]\n", envelope.result)
+    assert.same({}, traces(out, err))
+    envelope, status, err, out = sh(w, forms .. "; { " .. forms .. "; } >&2; exit 3")
+    assert.same({ false, 3 }, { envelope.ok, status })
+    assert.matches("^%[redacted%]\n", envelope.error)
+    assert.same({}, traces(out, err))
+    -- right at the cut of a long error, and as a number of a document
+    envelope = sh(w, "head -c 65530 /dev/zero | tr '\\0' x >&2; echo $BANK_TOKEN >&2; exit 1")
+    assert.is_nil(envelope.error:find("tok-", 1, true))
+    w:put("packs/bank/mint/token.lua", "return function() return { env = { BANK_TOKEN = '1234567890' }, expires_in = 9 } end")
+    assert.equal('{"ok":true,"pack_id":"bank","verb_key":"run","result":{"n":"[redacted]","m":7}}\n',
+      select(4, sh(w, 'echo "{\\"n\\":$BANK_TOKEN,\\"m\\":7}"')))
+  end)
+
+  it("is hidden in what its own hook prints", function()
+    w = new(nil, "return function(q, host) print('made " .. token ..
+      "') return { env = { BANK_TOKEN = '" .. token .. "' }, expires_in = 9 } end")
+    local status, out, err = w:cli({ "exec", "-", "-v" }, { stdin = '{"pack_id":"bank","verb_key":"run","args":{"script":""}}' })
+    assert.equal(0, status)
+    assert.matches("made %[redacted%]", err)
+    assert.same({}, traces(out, err))
+  end)
+
+  it("is in the environment of the program alone, and nothing of the caller's is", function()
+    w = new()
+    local ambient = "AWS_SECRET_ACCESS_KEY=ambient-1 GITHUB_TOKEN=ambient-2 BANK_OTHER=ambient-3 HOME=" .. w.dir
+    world.write(w.dir .. "/.aws/credentials", "ambient-4")
+    local envelope = sh(w, [[
+env | cut -d = -f 1 | sort | tr '\n' ' '
+echo; cat ~/.aws/credentials 2>/dev/null; env | grep -c ambient; cat /proc/1/environ 2>&1 | grep -c BANK_TOKEN
+true]], {}, { env = ambient })
+    assert.equal("BANK_TOKEN HCP_PACK_ID HCP_PACK_ROOT HCP_PRINCIPAL HCP_RUN_ID HCP_SANDBOX HCP_TENANT HCP_VERB_KEY " ..
+      "HCP_WORKSPACE HOME LANG PATH PWD \n0\n0\n", (envelope.result or envelope.error .. (envelope.stdout or "")))
+    -- seen from outside, while it runs
+    local job = live.start(w, '{"pack_id":"bank","verb_key":"run","args":{"script":"exec sleep 47"}}')
+    local function holders(file)
+      return (select(2, world.sh(("grep -lsFf %s /proc/[0-9]*/%s | cut -d / -f 3"):format(quote(w.root .. "/secrets/bank_token"), file))))
+    end
+    local pid = live.wait_for(function()
+      local found = holders("environ"):match("^(%d+)\n$")
+      return found and world.read("/proc/" .. found .. "/comm") == "sleep\n" and found
+    end)
+    assert.same({ pid .. "\n", "" }, { holders("environ"), holders("cmdline") })
+    job:kill("TERM")
+    job:wait()
+    assert.same({}, traces())
+  end)
+
+  it("isn't shown in part where the output cap cuts it", function()
+    w = new()
+    w:policy(policy(nil, "    sandbox: { limits: { output: 100 } }\n"))
+    local envelope = sh(w, "echo first; i=0; while [ $i -lt 9 ]; do printf %s $BANK_TOKEN; i=$((i+1)); done; sleep 9")
+    assert.same({ "sandbox: output over 100", "first\n" }, { envelope.error, envelope.stdout })
+  end)
+
+  it("is hidden where base64 goes over several lines", function()
+    w = new(nil, "return function() return { env = { BANK_TOKEN = ('0123456789'):rep(9) }, expires_in = 9 } end")
+    assert.equal("[redacted]\n", sh(w, "printf %s $BANK_TOKEN | base64").result)
+  end)
+
+  for _, tier in ipairs { "strong", "light" } do
+    it("comes as a file where the manifest says so, tier " .. tier, function()
+      w = new("{ hook: mint/token.lua, ttl: 15m, env: [BANK_TOKEN], deliver: file }")
+      w:policy(policy(nil, "    sandbox: { tier: " .. tier .. " }\n"))
+      local envelope = sh(w, [[cd "$HCP_FILES"; ls -A; stat -c %a BANK_TOKEN; stat -c %a .
+sha256sum <BANK_TOKEN | cut -c 1-64; env | grep -c BANK_TOKEN]])
+      assert.equal("BANK_TOKEN\n400\n700\n" .. digest(token) .. "0\n", envelope.stdout or envelope.error)
+      assert.equal("", select(2, world.sh("ls -A " .. quote(w.state .. "/scratch") .. " 2>/dev/null")))
+      assert.same({}, traces())
+    end)
+  end
+
+  local counting = [[
+return {
+  mint = function(q, host)
+    print("minted for " .. q.verb_key)
+    return { env = { BANK_TOKEN = host.secret("bank_token") }, expires_in = 60, id = "b-1" }
+  end,
+  revoke = function(b, host)
+    print("revoked " .. b.id .. " " .. tostring(b.expires_at > host.now()) .. " " ..
+      host.hex(host.hmac_sha256(b.env.BANK_TOKEN, "x")))
+    %s
+  end,
+}
+]]
+  local function logged(script, verb, args)
+    args = args or {}
+    args.script = script
+    local envelope = cjson.encode { pack_id = "bank", verb_key = verb or "run", args = args }
+    local status, out, err = w:cli({ "exec", "-", "-v" }, { stdin = envelope })
+    local _, minted = err:gsub("minted for", "")
+    local _, revoked = err:gsub("revoked b%-1 true %x+\n", "")
+    return { minted, revoked }, cjson.decode(out), status
+  end
+
+  it("is revoked when the run ends, however it ends, and the result stays", function()
+    w = new(nil, counting:format(""))
+    for _, case in ipairs { { "exit 0", 0 }, { "exit 3", 3 }, { "kill -9 $$", 137 } } do
+      local counts, _, status = logged(case[1])
+      assert.same({ { 1, 1 }, case[2] }, { counts, status })
+      assert.is_nil(last().revoke_error)
+    end
+    w:policy(policy(nil, "    sandbox: { limits: { timeout: 1s } }\n"))
+    local counts, envelope = logged("sleep 60")
+    assert.same({ { 1, 1 }, "sandbox: timeout after 1s" }, { counts, envelope.error })
+    assert.same({ 0, 0 }, (logged("", "run", { mode = "mock" })))
+    assert.same({ 0, 0 }, (logged("", "doctor")))
+    w:policy(policy())
+    for _, case in ipairs {
+      { "error('gone')", "mint/token.lua:9: gone" }, { "return false, 'not today'", "not today" },
+      { "return nil, 'busy'", "busy" }, { "return false", "no reason was given" },
+      { "error(b.id .. '" .. token .. "')", "mint/token.lua:9: b-1[redacted]" },
+    } do
+      w:put("packs/bank/mint/token.lua", counting:format(case[1]))
+      counts, envelope = logged("echo fine")
+      assert.same({ { 1, 1 }, true, "fine\n" }, { counts, envelope.ok, envelope.result })
+      assert.equal(case[2], last().revoke_error)
+    end
+    -- what step 7 refused may be good for something all the same
+    w:put("packs/bank/mint/token.lua", (counting:format(""):gsub("expires_in = 60", "expires_in = 6000"):gsub(
+      '"revoked .*"x"%)%)', '"revoked b-1 true 00"')))
+    counts, envelope = logged("")
+    assert.same({ { 1, 1 }, "mint failed: mint/token.lua: the Binding is good for longer than the ttl of 15m" },
+      { counts, envelope.error })
+  end)
+
+  it("is shared by nested runs of the same pack, as handles for scripts", function()
+    w = new(nil, counting:format(""))
+    w:put("packs/bank/verbs/lua.lua", [[
+return function(args, ctx)
+  local b = ctx.binding
+  local ok = pcall(function() return b.env.BANK_TOKEN .. "" end)
+  local all = ctx.exec_all { { "run", args }, { "run", args }, { "run", args } }
+  local doctor = ctx.exec("doctor", { script = "echo ${BANK_TOKEN-none}" })
+  return { b.mode, type(b.env.BANK_TOKEN), ok, all, doctor }
+end
+]])
+    local counts, envelope = logged(sum, "lua")
+    local each = digest(token)
+    assert.same({ { 1, 1 }, { "real", "userdata", false, { each, each, each }, "none\n" } },
+      { counts, envelope.result or envelope.error })
+    counts, envelope = logged("printf $BANK_TOKEN", "lua", { mode = "mock" })
+    assert.same({ { 0, 0 }, { "mock", "userdata", false, { "mock", "mock", "mock" }, "none\n" } },
+      { counts, envelope.result or envelope.error })
   end)
 end)
