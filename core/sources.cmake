@@ -26,7 +26,7 @@ set(HCP_CORE_SOURCES
   runtime/audit.c runtime/doctor.c
   exec/envelope.c exec/exec.c exec/step_pack.c exec/step_session.c exec/step_policy.c exec/step_principal.c
   exec/step_capability.c exec/step_confirm.c exec/consent.c exec/step_mint.c exec/mint_hook.c exec/binding.c exec/step_adapter.c exec/hidden.c exec/step_audit.c
-  exec/operator_script.c exec/lua_adapter.c exec/nested.c exec/wrap_jail.c exec/wrap_scratch.c exec/wrap_env.c exec/wrap_stream.c exec/wrap_result.c
+  exec/operator_script.c exec/lua_adapter.c exec/nested.c exec/wrap_jail.c exec/wrap_scratch.c exec/wrap_env.c exec/wrap_stream.c exec/wrap_files.c exec/wrap_result.c
   exec/wrap.c exec/explain.c exec/workspace.c exec/run.c)
 
 set(HCP_INIT_SOURCES
@@ -38,6 +38,6 @@ set(HCP_FACE_SOURCES
   face/lines.c face/mcp_write.c face/mcp_tools.c face/mcp_consent.c face/mcp_call.c face/mcp_jobs.c face/mcp.c)
 
 set(HCP_CLI_SOURCES
-  cli/main.c cli/options.c cli/args.c cli/token.c cli/describe.c cli/print.c cli/envelope.c cli/progress.c cli/cmd_exec.c cli/cmd_session.c cli/cmd_packs.c cli/cmd_workspace.c
+  cli/main.c cli/options.c cli/args.c cli/token.c cli/describe.c cli/print.c cli/envelope.c cli/progress.c cli/files.c cli/cmd_exec.c cli/cmd_session.c cli/cmd_packs.c cli/cmd_workspace.c
   cli/cmd_explain.c cli/cmd_policy.c cli/cmd_secret.c cli/policy_test.c cli/cmd_audit.c cli/cmd_audit_read.c cli/cmd_doctor.c
   cli/link_name.c cli/link_file.c cli/cmd_link.c cli/linked.c cli/flags.c cli/help.c cli/complete.c cli/cmd_completion.c cli/cmd_mcp.c)

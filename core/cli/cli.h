@@ -14,6 +14,7 @@
 #define CLI_USAGE   2
 #define CLI_RUNTIME 125
 #define CLI_DENIED  126
+#define CLI_LIST    16 /* times that one option may be given */
 
 #define CLI_LINKED "linked" /* `#!<hcp> linked`, the first line of a link's file */
 
@@ -26,6 +27,8 @@ struct cli {
 	int argc;             /* words that are no options, the verb's own name left out */
 	char **argv, **words; /* within `words`, which main frees */
 	int rest; /* index of the first word behind "--"; argc where there was none */
+	const char *in[CLI_LIST + 1], *out[CLI_LIST + 1]; /* exec; a NULL ends each */
+	bool keep;
 	const char *dir, *as; /* link */
 	const char *linked;   /* the name that a linked command was called by; NULL: hcp */
 	hcp_runtime *rt;
@@ -33,8 +36,9 @@ struct cli {
 };
 
 struct cli_option {
-	const char *name, *brief, *value, *help; /* brief: "-f" or NULL; value NULL: a switch */
-	size_t offset;                           /* of a member of struct cli */
+	/* brief: "-f" or NULL; value NULL: a switch; one that ends in "..." may be repeated */
+	const char *name, *brief, *value, *help;
+	size_t offset; /* of a member of struct cli */
 };
 enum cli_runtime {
 	CLI_ALONE = 0, /* needs none */
@@ -114,6 +118,12 @@ bool cli_for_people(const struct cli *c); /* stdout is a terminal and --json was
  * takes where stderr is a terminal. 0 or the exit status; end it where that was 0. */
 int progress_begin(struct cli *c);
 void progress_end(void);
+
+/* Opens what --in and --out name and gives it to the call. 0 or the exit status. */
+struct cli_files;
+int files_begin(struct cli *c, struct cli_files **out);
+/* Closes all; what came out gets its name where `ok` is set. Also after a failed begin. */
+int files_end(struct cli_files *all, bool ok);
 
 /* Gives the call the token that the options or $HCP_TOKEN_FILE name. 0 or the exit status. */
 int cli_token(struct cli *c);

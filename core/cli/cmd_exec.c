@@ -25,28 +25,39 @@ static int print_raw(struct cli *c, const hcp_result *res)
 	return status;
 }
 
-static int run_envelope(struct cli *c, const char *text, size_t len, const char *pack,
-			const char *verb)
+static int tell(struct cli *c, const hcp_result *res, const char *pack, const char *verb)
 {
-	hcp_result *res = NULL;
-	hcp_status status;
-	int printed, code = c->progress ? progress_begin(c) : 0;
+	int printed = c->raw ? print_raw(c, res) : cli_print_json(c, hcp_result_json(res));
 
-	if (code)
-		return code;
-	status = hcp_exec(c->rt, c->call, (hcp_str){text, len}, &res);
-	if (c->progress)
-		progress_end();
-	if (status != HCP_OK)
-		return cli_fail(CLI_RUNTIME, "%s", hcp_status_text(status));
-	printed = c->raw ? print_raw(c, res) : cli_print_json(c, hcp_result_json(res));
 	if (c->verbose)
 		fprintf(stderr, "hcp: run %s\n", hcp_result_run_id(res).data);
 	if (!hcp_result_ok(res))
 		cli_explain_refusal(c, res, pack, verb);
-	code = printed ? printed : hcp_result_exit(res);
+	return printed ? printed : hcp_result_exit(res);
+}
+
+static int run_envelope(struct cli *c, const char *text, size_t len, const char *pack,
+			const char *verb)
+{
+	struct cli_files *files = NULL;
+	hcp_result *res = NULL;
+	hcp_status status;
+	int code = files_begin(c, &files), late;
+
+	if (code == 0 && c->progress)
+		code = progress_begin(c);
+	if (code) {
+		files_end(files, false);
+		return code;
+	}
+	status = hcp_exec(c->rt, c->call, (hcp_str){text, len}, &res);
+	if (c->progress)
+		progress_end();
+	late = files_end(files, status == HCP_OK && hcp_result_ok(res));
+	code = status == HCP_OK ? tell(c, res, pack, verb)
+				: cli_fail(CLI_RUNTIME, "%s", hcp_status_text(status));
 	hcp_result_free(res);
-	return code;
+	return late ? late : code;
 }
 
 static void tell_denial(void *user, hcp_str line)

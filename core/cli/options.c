@@ -22,6 +22,10 @@ const struct cli_option cli_options[] = {
     {"--raw", NULL, NULL, "print the result alone (exec)", OPT(raw)},
     {"--progress", NULL, NULL,
      "the program's stderr and the time on stderr, as they come (exec)", OPT(progress)},
+    {"--in", NULL, "FILE[:NAME]...", "a file for an ephemeral workspace (exec)", OPT(in)},
+    {"--out", NULL, "NAME[:FILE]...", "a file out of it, where the run is ok (exec)", OPT(out)},
+    {"--keep", NULL, NULL, "leave the ephemeral workspace of a run that fails (exec)",
+     OPT(keep)},
     {"--trace-denials", NULL, NULL, "tell on stderr what the program was refused (exec; slow)",
      OPT(trace_denials)},
     {"--verbose", "-v", NULL, "run id and log lines on stderr (also -v)", OPT(verbose)},
@@ -56,6 +60,18 @@ const struct cli_option *cli_find_option(const struct cli_verb *verb, const char
 	return o || !verb ? o : find_option(verb->options, word, len);
 }
 
+static int add_value(const struct cli_option *o, const char **list, const char *value)
+{
+	int i = 0;
+
+	while (list[i])
+		i++;
+	if (i == CLI_LIST)
+		return cli_fail(-1, "%s is given more than %d times", o->name, CLI_LIST);
+	list[i] = value;
+	return 0;
+}
+
 int cli_take_option(struct cli *c, const struct cli_verb *verb, char **argv, int argc, int *i)
 {
 	const char *word = argv[*i], *equals = strchr(word, '=');
@@ -73,6 +89,9 @@ int cli_take_option(struct cli *c, const struct cli_verb *verb, char **argv, int
 	}
 	if (!equals && *i + 1 >= argc)
 		return cli_fail(-1, "%s needs a value", o->name);
+	if (strstr(o->value, "..."))
+		return add_value(o, (const char **)(void *)member,
+				 equals ? equals + 1 : argv[++*i]);
 	*(const char **)(void *)member = equals ? equals + 1 : argv[++*i];
 	return 0;
 }

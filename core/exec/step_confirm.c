@@ -2,7 +2,7 @@
 /* Step 6: consent, and then everything that can be judged without acting: mode, arguments by
  * their schema, argv, guards. So `confirm required` comes first, and nothing is minted for a
  * call that can't be made. */
-#include "exec/exec.h"
+#include "exec/wrap.h"
 
 #include "argv/argv.h"
 #include "pack/schema.h"
@@ -106,7 +106,7 @@ int step_confirm(struct run *r)
 		return run_refuse(r, EXIT_DENIED, "denied: not permitted");
 	if (!can_have_consent(r))
 		return run_refuse(r, EXIT_DENIED, "confirm required");
-	if (check_args(r) < 0 || render(r) < 0)
+	if (check_args(r) < 0 || wrap_files_check(r) < 0 || render(r) < 0)
 		return -1;
 	if (r->overlay && r->overlay->guard && ask_guard(r, r->overlay->guard) < 0)
 		return -1;

@@ -9,11 +9,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define LIST_MAX 10000 /* entries of one answer */
@@ -28,18 +26,7 @@ struct visit {
 
 static int fail(struct visit *v, const char *what)
 {
-	if (errno == EXDEV || errno == ELOOP)
-		return run_refuse(v->r, EXIT_ADAPTER, "sandbox: path escapes workspace");
-	return run_refuse(v->r, EXIT_ADAPTER, "%s: %s", what, strerrordesc_np(errno));
-}
-
-/* Beneath the jail after every link, whatever a program changes meanwhile. */
-static int open_beneath(int dirfd, const char *path, uint64_t flags)
-{
-	struct open_how how = {.flags = flags | O_CLOEXEC,
-			       .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
-
-	return fd_above_stdio((int)syscall(SYS_openat2, dirfd, path, &how, sizeof(how)));
+	return wrap_path_fail(v->r, what);
 }
 
 static int open_parent(struct visit *v)
@@ -54,7 +41,7 @@ static int open_parent(struct visit *v)
 		return run_refuse(v->r, EXIT_ADAPTER, "sandbox: path escapes workspace");
 	if (!*v->last || strcmp(v->last, ".") == 0)
 		return run_refuse(v->r, EXIT_ADAPTER, "%s: names no file", path);
-	v->parent = open_beneath(v->job.jail_fd, dir ? dir : ".", O_PATH | O_DIRECTORY);
+	v->parent = wrap_open_beneath(v->job.jail_fd, dir ? dir : ".", O_PATH | O_DIRECTORY);
 	return v->parent < 0 ? fail(v, path) : 0;
 }
 
@@ -85,7 +72,7 @@ static int add_entry(struct visit *v, int dirfd, const char *name)
 
 static int list(struct visit *v)
 {
-	int fd = open_beneath(v->job.jail_fd, v->t->path, O_RDONLY | O_DIRECTORY);
+	int fd = wrap_open_beneath(v->job.jail_fd, v->t->path, O_RDONLY | O_DIRECTORY);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *e;
 	int rc = 0, count = 0;
@@ -114,37 +101,20 @@ static int list(struct visit *v)
 
 static int copy(struct visit *v, int from, int to, int64_t limit)
 {
-	struct hcp_err err = {0};
-	char block[65536], text[32];
 	int64_t sum = 0;
-	ssize_t n;
 
-	while ((n = read(from, block, sizeof(block))) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return fail(v, v->t->path);
-		sum += n;
-		unit_format_size(limit, text);
-		if (sum > limit)
-			return run_refuse(v->r, EXIT_ADAPTER, "sandbox: workspace over %s",
-					  text);
-		if (fd_write_all(to, block, (size_t)n, &err) < 0)
-			return run_refuse_err(v->r, EXIT_ADAPTER, "", &err);
-	}
+	if (wrap_copy(v->r, v->t->path, from, to, limit, &sum) < 0)
+		return -1;
 	buf_printf(&v->r->result, "{\"bytes\":%lld}", (long long)sum);
 	return 0;
 }
 
 static int get(struct visit *v)
 {
-	AUTO_FD fd = open_beneath(v->job.jail_fd, v->t->path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
+	AUTO_FD fd = -1;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return fail(v, v->t->path);
-	if (!S_ISREG(st.st_mode))
-		return run_refuse(v->r, EXIT_ADAPTER, "%s is not a regular file", v->t->path);
+	if (wrap_open_file(v->r, v->job.jail_fd, v->t->path, &fd) < 0)
+		return -1;
 	return copy(v, fd, v->t->fd, INT64_MAX);
 }
 

@@ -189,7 +189,8 @@ static int act(struct job *j)
 	struct hcp_err err = {0};
 	int rc;
 
-	if (wrap_jail_lock(j) < 0 || wrap_jail_check_usage(j) < 0 || build_plan(j, &plan) < 0)
+	if (wrap_jail_lock(j) < 0 || wrap_files_put(j) < 0 || wrap_jail_check_usage(j) < 0 ||
+	    build_plan(j, &plan) < 0)
 		return -1;
 	rc = box_run(r->rt->box, &j->spec, plan, &io, &r->outcome, &err);
 	wrap_stream_end(&stream);
@@ -198,6 +199,8 @@ static int act(struct job *j)
 	r->has_outcome = true;
 	/* what the program wrote stays; the caller learns that it is too much */
 	if (r->outcome.end == BOX_EXITED && wrap_jail_check_usage(j) < 0)
+		return -1;
+	if (r->outcome.end == BOX_EXITED && r->outcome.code == 0 && wrap_files_take(j) < 0)
 		return -1;
 	return wrap_result(r);
 }
@@ -250,6 +253,8 @@ int wrap_run(struct run *r)
 
 	begin(&j, r);
 	rc = prepare(&j) < 0 ? -1 : act(&j);
+	if (rc < 0)
+		wrap_files_keep(&j);
 	job_free(&j);
 	return rc;
 }

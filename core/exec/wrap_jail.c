@@ -62,8 +62,10 @@ int wrap_jail_open(struct job *j)
 	case PACK_WS_PACK:
 		return 0;
 	case PACK_WS_EPHEMERAL:
-		j->spec.jail = BOX_JAIL_TMPFS;
+		j->folder = wrap_files_wanted(j->r);
+		j->spec.jail = j->folder ? BOX_JAIL_FOLDER : BOX_JAIL_TMPFS;
 		j->spec.jail_write = true;
+		j->spec.jail_ours = j->folder;
 		break;
 	case PACK_WS_WORKSPACE:
 		j->spec.jail = BOX_JAIL_FOLDER;

@@ -80,10 +80,12 @@ int wrap_scratch_open(struct job *j)
 	const char *rel = arena_printf(&r->arena, SCRATCH "/%s", r->id);
 	const char *path = arena_printf(&r->arena, "%s/" SCRATCH "/%s", root->state, r->id);
 
-	if (!box_needs_scratch(&j->spec))
+	if (!box_needs_scratch(&j->spec) && !j->folder)
 		return 0;
 	if (!rel || !path)
 		return run_refuse_text(r, EXIT_RUNTIME, NULL);
+	if (j->spec.only_shown && j->folder && wrap_files_folder(j, rel, path) < 0)
+		return -1;
 	if (j->spec.only_shown)
 		return box_scratch_names(&j->spec, path, &r->arena, &err) < 0
 			   ? run_refuse_err(r, EXIT_ADAPTER, "", &err)
@@ -92,8 +94,13 @@ int wrap_scratch_open(struct job *j)
 		return run_refuse_err(r, EXIT_ADAPTER, "sandbox: scratch unavailable: ", &err);
 	sweep(all);
 	/* the last slash makes the run's own folder one to pass through, too */
-	if (make_locked(j, all, rel, &err) < 0 ||
-	    root_state_passage(root, arena_printf(&r->arena, "%s/", rel), &err) < 0 ||
+	if (make_locked(j, all, rel, &err) < 0)
+		return run_refuse_err(r, EXIT_ADAPTER, "sandbox: scratch unavailable: ", &err);
+	if (j->folder && wrap_files_folder(j, rel, path) < 0)
+		return -1;
+	if (!box_needs_scratch(&j->spec))
+		return 0;
+	if (root_state_passage(root, arena_printf(&r->arena, "%s/", rel), &err) < 0 ||
 	    (j->jail_rel && root_state_passage(root, j->jail_rel, &err) < 0))
 		return run_refuse_err(r, EXIT_ADAPTER, "sandbox: scratch unavailable: ", &err);
 	if (box_scratch(&j->spec, j->scratch_fd, path, &r->arena, &err) < 0)

@@ -161,6 +161,17 @@ HCP_API hcp_status hcp_call_consent(hcp_call *c, const char *digest);
 /* A call that says the same of its invoker: session, tenant, project, token, peer, deadline,
  * trace. NULL: out of memory. */
 HCP_API hcp_call *hcp_call_copy(const hcp_call *c);
+/* Files for a command whose workspace is ephemeral; every other command is refused with such a
+ * call. put: all that `fd` gives becomes the file `name` of the workspace before the program
+ * starts. take: the regular file `path` beneath the workspace is written to `fd` after the
+ * program ended with 0; where there is none, the run fails. All that goes in, and each file
+ * that comes out, is at most the limit `workspace`. At most 32 of both. `fd` is borrowed until
+ * the run is over. HCP_EINVAL: a name is none. */
+HCP_API hcp_status hcp_call_put_file(hcp_call *c, const char *name, int fd);
+HCP_API hcp_status hcp_call_take_file(hcp_call *c, const char *path, int fd);
+/* Not 0: the ephemeral workspace of a run that fails is left in <state>/kept/<run id>, which is
+ * logged as a warning. Nothing removes it. */
+HCP_API hcp_status hcp_call_keep_failed(hcp_call *c, int keep);
 /* Cancels the call's run, also one that starts later. Async-signal-safe. */
 HCP_API void hcp_call_cancel(hcp_call *c);
 

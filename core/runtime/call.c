@@ -7,6 +7,7 @@
 #include "exec/workspace.h"
 #include "secret/secret.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -24,6 +25,8 @@ int call_init(hcp_call *c, hcp_runtime *rt)
 void call_done(hcp_call *c)
 {
 	fd_close(&c->cancel_fd);
+	for (size_t i = 0; i < c->file_count; i++)
+		free(c->files[i].name);
 	free(c->tenant);
 	free(c->project);
 	free(c->consent);
@@ -167,6 +170,42 @@ hcp_status hcp_call_stream(hcp_call *c, hcp_stream_fn *fn, void *user)
 		return HCP_EINVAL;
 	c->stream = fn;
 	c->stream_user = user;
+	return HCP_OK;
+}
+
+static hcp_status add_file(hcp_call *c, const char *name, int fd, bool out)
+{
+	struct call_file *f;
+
+	if (!c || !name || !*name || strlen(name) >= PATH_MAX || fd < 0 ||
+	    c->file_count == CALL_FILES)
+		return HCP_EINVAL;
+	/* a file that goes in is one of the jail's own; there is no folder yet */
+	if (!out && (strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, "..")))
+		return HCP_EINVAL;
+	f = &c->files[c->file_count];
+	*f = (struct call_file){strdup(name), fd, out};
+	if (!f->name)
+		return HCP_ENOMEM;
+	c->file_count++;
+	return HCP_OK;
+}
+
+hcp_status hcp_call_put_file(hcp_call *c, const char *name, int fd)
+{
+	return add_file(c, name, fd, false);
+}
+
+hcp_status hcp_call_take_file(hcp_call *c, const char *path, int fd)
+{
+	return add_file(c, path, fd, true);
+}
+
+hcp_status hcp_call_keep_failed(hcp_call *c, int keep)
+{
+	if (!c)
+		return HCP_EINVAL;
+	c->keep = keep != 0;
 	return HCP_OK;
 }
 

@@ -55,6 +55,13 @@ struct hcp_runtime {
 
 enum call_peer { PEER_SELF = 0, PEER_GIVEN, PEER_NONE };
 
+#define CALL_FILES 32
+struct call_file {
+	char *name; /* in the jail */
+	int fd;     /* borrowed */
+	bool out;   /* else in */
+};
+
 struct hcp_call {
 	hcp_call *next, **link; /* of runtime->active; link NULL: no run under way */
 	hcp_runtime *rt;
@@ -71,6 +78,9 @@ struct hcp_call {
 	void *stream_user;
 	char *consent; /* NULL: nobody can be asked; "": nobody agreed; else a question's
 			  digest, until a run redeems it */
+	struct call_file files[CALL_FILES];
+	size_t file_count;
+	bool keep;
 	int cancelled; /* atomic; scripts look at it */
 	int cancel_fd; /* eventfd; readable once cancelled; sticky */
 };
