@@ -196,7 +196,7 @@ packs:
       { send = '{"jsonrpc":"2.0","id":2,"method":"ping","params":[1]}' }, { send = '{"jsonrpc":"2.0","id":3}' },
       { send = '{"jsonrpc":"2.0","method":"what/ever"}' }, { send = '{"jsonrpc":"2.0","id":"none","result":{}}' },
       request(4, "resources/list"), request(5, "tools/call", {}), { send = ("x"):rep(3 * 1024 * 1024) },
-      request(9007199254740993, "ping"), call("a", "demo.nothing"), request("last", "ping"), wait("last") }
+      request(9007199254740993, "ping"), call("a", "demo.nothing"), wait("a"), request("last", "ping"), wait("last") }
     local codes = {}
     for _, m in ipairs(said.got) do
       if m.id == cjson.null then codes[#codes + 1] = m.error.code end
