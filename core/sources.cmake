@@ -10,7 +10,7 @@ set(HCP_CORE_SOURCES
   script/source.c script/stack.c script/state.c script/call.c script/script.c
   script/l_base.c script/l_string.c script/l_table.c script/l_require.c script/l_json.c script/l_os.c
   script/l_secret.c script/l_ctx.c script/l_hcp.c script/l_host.c script/l_mint.c script/l_encode.c
-  argv/string.c argv/compile.c argv/render.c argv/files.c
+  argv/string.c argv/compile.c argv/advise.c argv/render.c argv/files.c
   pack/number.c pack/pattern.c pack/schema.c pack/schema_validate.c pack/schema_values.c
   pack/tables.c pack/read.c pack/pack.c pack/manifest.c pack/command.c pack/wrap.c pack/policies.c
   pack/describe.c pack/list.c pack/requires.c
@@ -22,7 +22,7 @@ set(HCP_CORE_SOURCES
   audit/mend.c audit/recover.c audit/rotate.c audit/copy.c audit/retain.c audit/sign.c audit/export.c
   box/host.c box/places.c box/scratch.c box/bin.c box/cgroup.c box/trace.c box/filter.c box/plan.c box/plan_json.c box/spawn.c
   box/facts.c box/cause.c box/run.c box/probe.c
-  runtime/where.c runtime/snapshot.c runtime/runtime.c runtime/result.c runtime/call.c runtime/start.c runtime/refresh.c runtime/admin.c runtime/permitted.c runtime/lint.c runtime/who.c runtime/secrets.c
+  runtime/where.c runtime/snapshot.c runtime/runtime.c runtime/result.c runtime/call.c runtime/start.c runtime/refresh.c runtime/admin.c runtime/permitted.c runtime/problems.c runtime/lint.c runtime/pack_lint.c runtime/who.c runtime/secrets.c
   runtime/audit.c runtime/doctor.c
   exec/envelope.c exec/exec.c exec/step_pack.c exec/step_session.c exec/step_policy.c exec/step_principal.c
   exec/step_capability.c exec/step_confirm.c exec/consent.c exec/step_mint.c exec/mint_hook.c exec/binding.c exec/step_adapter.c exec/hidden.c exec/step_audit.c
@@ -39,5 +39,5 @@ set(HCP_FACE_SOURCES
 
 set(HCP_CLI_SOURCES
   cli/main.c cli/options.c cli/args.c cli/token.c cli/describe.c cli/print.c cli/envelope.c cli/progress.c cli/files.c cli/cmd_exec.c cli/cmd_session.c cli/cmd_packs.c cli/cmd_workspace.c
-  cli/cmd_explain.c cli/cmd_policy.c cli/cmd_secret.c cli/policy_test.c cli/cmd_audit.c cli/cmd_audit_read.c cli/cmd_doctor.c
+  cli/cmd_explain.c cli/problems.c cli/cmd_pack.c cli/pack_new.c cli/cmd_policy.c cli/cmd_secret.c cli/policy_test.c cli/cmd_audit.c cli/cmd_audit_read.c cli/cmd_doctor.c
   cli/link_name.c cli/link_file.c cli/cmd_link.c cli/linked.c cli/flags.c cli/help.c cli/complete.c cli/cmd_completion.c cli/cmd_mcp.c)

@@ -34,6 +34,21 @@ int argv_compile_default(const struct conf_ctx *c, const struct argv_command *cm
 bool argv_is_pass_through(const struct argv_template *t);
 bool argv_has_no_literal(const struct argv_template *t);
 
+/* What loads and is probably not meant. */
+enum argv_advice {
+	ARGV_NO_LITERAL, /* nothing of the command line is the author's */
+	ARGV_SWALLOWS,   /* an option's value may be absent; `option` is its literal */
+	ARGV_DASHES,     /* a literal "--", behind which the appended flag is an operand */
+	ARGV_EXTENSION   /* `when` or `each`, which other runtimes don't know */
+};
+struct argv_advisor {
+	bool flag_follows;                              /* json_flag isn't empty */
+	bool (*optional)(void *user, const char *name); /* the argument may be absent */
+	void (*say)(void *user, enum argv_advice what, const char *option);
+	void *user;
+};
+void argv_advise(const struct argv_template *t, const struct argv_advisor *ask);
+
 struct argv_rules {
 	const struct conf_strings *deny_prefix; /* ["-"] by default */
 	const struct conf_strings *json_flag;   /* ["--json"] by default */

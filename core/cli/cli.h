@@ -24,6 +24,7 @@ struct cli {
 	bool json, raw, verbose, help, version, trace_denials, progress;
 	const char *checkpoint, *key, *format, *lines; /* audit */
 	bool follow, create;
+	bool composite;       /* pack new */
 	int argc;             /* words that are no options, the verb's own name left out */
 	char **argv, **words; /* within `words`, which main frees */
 	int rest; /* index of the first word behind "--"; argc where there was none */
@@ -81,13 +82,15 @@ int cmd_workspace(struct cli *c);
 int cmd_explain(struct cli *c);
 int cmd_policy(struct cli *c);
 int cmd_secret(struct cli *c);
+int cmd_pack(struct cli *c);
+int cli_pack_new(struct cli *c, const char *id);
 int cli_policy_test(struct cli *c, const char *path);
 int cmd_doctor(struct cli *c);
 int cmd_audit(struct cli *c);
 int cmd_mcp(struct cli *c);
 
 extern const struct cli_option cli_audit_options[], cli_explain_options[], cli_policy_options[],
-    cli_link_options[];
+    cli_link_options[], cli_pack_options[];
 int audit_tail_verb(struct cli *c);
 int audit_show_verb(struct cli *c);
 int audit_grep_verb(struct cli *c);
@@ -103,6 +106,8 @@ int cli_status(hcp_status status, const hcp_error *err);
 /* Prints JSON text and a newline on stdout: pretty on a terminal unless --json. 0 or
  * CLI_RUNTIME. */
 int cli_print_json(const struct cli *c, hcp_str json);
+/* Prints what a lint found, and frees it. The exit status: 1 where there is an error. */
+int cli_problems(const struct cli *c, hcp_result *res);
 int cli_print_text(const char *text, size_t len);
 /* Appends text of packs and programs with nothing in it that a terminal would obey: control
  * characters become "?", but for newlines where `lines` is set. */

@@ -16,41 +16,13 @@ const struct cli_option cli_policy_options[] = {
 
 /* ---- lint ---- */
 
-static void print_problem(const json_t *p)
-{
-	const char *file = cli_text(p, "file");
-
-	printf("%s", file);
-	if (cli_number(p, "line"))
-		printf(":%lld", cli_number(p, "line"));
-	if (cli_number(p, "column"))
-		printf(":%lld", cli_number(p, "column"));
-	printf("%s%s: %s\n", *file ? ": " : "", cli_text(p, "level"), cli_text(p, "text"));
-}
-
 static int lint(struct cli *c)
 {
 	hcp_error err = {.size = sizeof(err)};
 	hcp_result *res = NULL;
 	hcp_status status = hcp_policy_lint(c->rt, &res, &err);
-	json_t *top, *problem;
-	int code = 0;
-	size_t i;
 
-	if (status != HCP_OK)
-		return cli_status(status, &err);
-	if (!cli_for_people(c)) {
-		code = cli_print_json(c, hcp_result_json(res));
-	} else {
-		top = json_loadb(hcp_result_json(res).data, hcp_result_json(res).len, 0, NULL);
-		json_array_foreach(json_object_get(top, "problems"), i, problem)
-		    print_problem(problem);
-		json_decref(top);
-	}
-	if (code == 0 && !hcp_result_ok(res))
-		code = 1;
-	hcp_result_free(res);
-	return code;
+	return status == HCP_OK ? cli_problems(c, res) : cli_status(status, &err);
 }
 
 /* ---- show ---- */

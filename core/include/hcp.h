@@ -324,6 +324,11 @@ HCP_API hcp_status hcp_secret_list(hcp_runtime *rt, hcp_result **out, hcp_error 
  * "problems": [{level, file, line, column, text}]}. Level "error" is what refuses runs,
  * "warning" what is probably not meant. hcp_result_ok: there is no error. */
 HCP_API hcp_status hcp_policy_lint(hcp_runtime *rt, hcp_result **out, hcp_error *err);
+/* The same for one pack: manifest, requirements and scripts, without the operator's policy.
+ * Level "note" is worth knowing: keys that other runtimes don't have. HCP_ECONFIG: hcp.yaml is
+ * broken. */
+HCP_API hcp_status hcp_pack_lint(hcp_runtime *rt, const char *pack, hcp_result **out,
+				 hcp_error *err);
 /* Who may run a command, by the decision of step 5: {requires, confirm, deny, guard, who:
  * [{principal or role, tenants}]}; `tenants` is missing where any will do. For the root
  * folder's owner alone (HCP_EDENIED). */

@@ -29,15 +29,15 @@ static int set_key(const struct manifest *m, const struct yaml_node *key,
 	char name[YAML_QUOTE];
 
 	yaml_quote(key->text, name);
+	cmd->key = key->text;
+	cmd->line = key->line;
+	cmd->column = key->column;
 	if (!name_is_verb(key->text) && !str_eq(key->text, "*"))
 		return conf_fail(
 		    &m->ctx, key, err,
 		    "%s is no verb key: words of letters and digits, joined by one "
 		    "of '.', ' ', '-', '_', at most %d bytes",
 		    name, LIMIT_VERB);
-	cmd->key = key->text;
-	cmd->line = key->line;
-	cmd->column = key->column;
 	return 0;
 }
 
@@ -101,8 +101,8 @@ static int set_script(const struct manifest *m, const struct yaml_node *node,
 	size_t n;
 
 	if (!conf->script)
-		return composite ? hcp_fail_at(err, m->ctx.file, cmd->line, cmd->column,
-					       "a composite needs \"script\"")
+		return composite ? conf_fail(&m->ctx, PACK_PLACE(cmd), err,
+					     "a composite needs \"script\"")
 				 : 0;
 	if (str_eq(cmd->kind, "wrap"))
 		return conf_fail(&m->ctx, at, err, "a command of kind wrap has no \"script\"");
@@ -155,24 +155,26 @@ static int check_example(const struct manifest *m, const struct pack_command *cm
 static int check_examples(const struct manifest *m, const struct pack_command *cmd,
 			  struct hcp_err *err)
 {
-	for (size_t i = 0; cmd->examples && i < cmd->examples->count; i++) {
+	const size_t count = cmd->examples ? cmd->examples->count : 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < count && (rc == 0 || m->ctx.all); i++) {
 		const struct yaml_node *node = cmd->examples->items[i];
 		json_t *value;
-		int rc;
 
-		if (node->kind != YAML_MAP)
-			return conf_fail(&m->ctx, node, err,
-					 "an example must be a mapping of arguments, not %s",
-					 yaml_kind_name(node->kind));
+		if (node->kind != YAML_MAP) {
+			rc = conf_fail(&m->ctx, node, err,
+				       "an example must be a mapping of arguments, not %s",
+				       yaml_kind_name(node->kind));
+			continue;
+		}
 		value = yaml_to_json(node, m->ctx.file, err);
 		if (!value)
 			return -1;
-		rc = check_example(m, cmd, node, value, err);
+		rc |= check_example(m, cmd, node, value, err);
 		json_decref(value);
-		if (rc < 0)
-			return -1;
 	}
-	return 0;
+	return rc;
 }
 
 /* The enums' zero values are the strictest, and what isn't written stays zero. */
@@ -207,10 +209,28 @@ static int check_pass_through(const struct manifest *m, const struct pack_comman
 
 	if (!whole || cmd->bootstrap)
 		return 0;
-	return hcp_fail_at(err, m->ctx.file, cmd->line, cmd->column,
-			   "\"%s\" hands its caller the program itself: name its commands, or "
-			   "mark a pass-through with bootstrap: true",
-			   cmd->key);
+	return conf_fail(&m->ctx, PACK_PLACE(cmd), err,
+			 "\"%s\" hands its caller the program itself: name its commands, or "
+			 "mark a pass-through with bootstrap: true",
+			 cmd->key);
+}
+
+/* What the schemas compiled to is needed by all that follows. */
+static int set_parts(const struct manifest *m, const struct yaml_node *node,
+		     const struct command_conf *conf, struct pack_command *cmd,
+		     struct hcp_err *err)
+{
+	bool all = m->ctx.all;
+	int rc = 0;
+
+	if (set_schemas(m, conf, cmd, err) < 0)
+		return -1;
+	rc |= set_script(m, node, conf, cmd, err);
+	if (rc == 0 || all)
+		rc |= pack_load_wrap(m, conf, yaml_get(node, "wrap"), cmd, err);
+	if (rc == 0 || all)
+		rc |= check_examples(m, cmd, err);
+	return rc < 0 ? -1 : check_pass_through(m, cmd, err);
 }
 
 int pack_load_command(const struct manifest *m, const struct yaml_pair *pair,
@@ -220,11 +240,7 @@ int pack_load_command(const struct manifest *m, const struct yaml_pair *pair,
 
 	if (set_key(m, pair->key, cmd, err) < 0 ||
 	    read_rows(m, pair->value, &conf, cmd, err) < 0 ||
-	    set_traits(m, pair->value, &conf, cmd, err) < 0 ||
-	    set_schemas(m, &conf, cmd, err) < 0 ||
-	    set_script(m, pair->value, &conf, cmd, err) < 0 ||
-	    pack_load_wrap(m, &conf, yaml_get(pair->value, "wrap"), cmd, err) < 0 ||
-	    check_examples(m, cmd, err) < 0)
+	    set_traits(m, pair->value, &conf, cmd, err) < 0)
 		return -1;
-	return check_pass_through(m, cmd, err);
+	return set_parts(m, pair->value, &conf, cmd, err);
 }

@@ -87,13 +87,12 @@ static int read_header(struct manifest *m, const struct yaml_node *root, struct 
 	/* a kind that is no string falls through to the table, which says so */
 	const struct yaml_node *kind = string_at(root, "kind"), *rest;
 
+	m->conf.kind = "wrap";
+	m->wrap = yaml_get(root, "wrap");
 	if (pack_check_format(&m->ctx, root, err) < 0 ||
 	    pack_split_own(m, root, kind ? kind->text : "wrap", &rest, &m->own, err) < 0 ||
 	    conf_read(&m->ctx, rest, &pack_manifest_table, &m->conf, err) < 0)
 		return -1;
-	m->wrap = yaml_get(root, "wrap");
-	if (!m->conf.kind)
-		m->conf.kind = "wrap";
 	if (!str_eq(m->conf.pack_id, m->pack->id))
 		return conf_fail(&m->ctx, yaml_get(root, "pack_id"), err,
 				 "pack_id is \"%s\", but the folder is called \"%s\"",
@@ -155,11 +154,10 @@ static int check_bootstrap(const struct manifest *m, struct hcp_err *err)
 		const struct pack_command *c = &p->commands[i];
 
 		if (c != boot && !c->health)
-			return hcp_fail_at(
-			    err, m->ctx.file, c->line, c->column,
-			    "beside the bootstrap command \"%s\" a pack may have "
-			    "health commands only, and \"%s\" is none",
-			    boot->key, c->key);
+			return conf_fail(&m->ctx, PACK_PLACE(c), err,
+					 "beside the bootstrap command \"%s\" a pack may "
+					 "have health commands only, and \"%s\" is none",
+					 boot->key, c->key);
 	}
 	return 0;
 }
@@ -168,6 +166,7 @@ static int read_commands(const struct manifest *m, struct hcp_err *err)
 {
 	const struct yaml_node *map = m->conf.commands;
 	struct pack *p = m->pack;
+	int rc = 0;
 
 	if (map->count > LIMIT_COMMANDS)
 		return conf_fail(&m->ctx, map, err, "more than %d commands", LIMIT_COMMANDS);
@@ -176,45 +175,80 @@ static int read_commands(const struct manifest *m, struct hcp_err *err)
 	if (!p->commands)
 		return hcp_fail_nomem(err);
 	/* counted one by one, so that pack_close frees what a failure leaves half made */
-	for (size_t i = 0; i < map->count; i++) {
+	for (size_t i = 0; i < map->count && (rc == 0 || m->ctx.all); i++) {
 		p->command_count = i + 1;
-		if (pack_load_command(m, &map->pairs[i], &p->commands[i], err) < 0)
-			return -1;
+		rc |= pack_load_command(m, &map->pairs[i], &p->commands[i], err);
 	}
-	return check_bootstrap(m, err);
+	return rc < 0 ? -1 : check_bootstrap(m, err);
 }
 
-static int read_manifest(struct pack *p, const struct pack_file *f, struct hcp_err *err)
+/* What stands beside the header. With m->ctx.all each part is read, whatever the others say. */
+static int read_parts(const struct manifest *m, const struct yaml_node *root,
+		      struct hcp_err *err)
 {
-	struct manifest m = {.pack = p, .ctx = {.arena = &p->arena}};
+	const struct yaml_node *mint = yaml_get(root, "mint");
+	int rc = 0;
+
+	if (mint && m->conf.mint.hook)
+		rc |= read_mint(m, mint, err);
+	if (m->conf.defs && (rc == 0 || m->ctx.all))
+		rc |= schema_defs_compile(&m->ctx, m->conf.defs, &m->pack->defs, err);
+	/* references to definitions that don't compile would be told as missing */
+	if (m->conf.commands && rc == 0)
+		rc |= read_commands(m, err);
+	return rc;
+}
+
+static int read_manifest(struct pack *p, const struct pack_file *f, struct conf_faults *all,
+			 struct hcp_err *err)
+{
+	struct manifest m = {.pack = p, .ctx = {.arena = &p->arena, .all = all}};
 	const struct yaml_node *root;
+	int rc;
 
 	m.ctx.file = arena_printf(&p->arena, "%s/%s", p->shown, f->path);
 	if (!m.ctx.file)
 		return hcp_fail_nomem(err);
-	if (yaml_parse(&p->arena, m.ctx.file, f->text, f->size, &root, err) < 0 ||
-	    read_header(&m, root, err) < 0)
+	if (yaml_parse(&p->arena, m.ctx.file, f->text, f->size, &root, err) < 0)
+		return -1;
+	rc = read_header(&m, root, err);
+	if (rc < 0 && !all)
 		return -1;
 	p->version = m.conf.version;
 	p->summary = m.conf.summary;
 	p->bin = m.conf.bin ? m.conf.bin : p->id;
 	p->requires = m.conf.requires;
 	p->uses = m.conf.uses;
-	if (yaml_get(root, "mint") && read_mint(&m, yaml_get(root, "mint"), err) < 0)
-		return -1;
-	if (m.conf.defs && schema_defs_compile(&m.ctx, m.conf.defs, &p->defs, err) < 0)
-		return -1;
-	return read_commands(&m, err);
+	return read_parts(&m, root, err) < 0 ? -1 : rc;
 }
 
-int pack_load(struct pack *p, struct hcp_err *err)
+/* Text that is no YAML ends a file without a conf_ctx having seen it. */
+static int told(int rc, struct conf_faults *all, size_t before, const struct hcp_err *why,
+		struct hcp_err *err)
+{
+	if (rc < 0 && all && all->count == before)
+		conf_faults_add(all, why);
+	if (rc < 0 && err->code == HCP_E_NONE)
+		*err = *why;
+	return rc;
+}
+
+int pack_load(struct pack *p, struct conf_faults *all, struct hcp_err *err)
 {
 	const struct pack_file *f = pack_file(p, "pack.yaml");
+	size_t before = all ? all->count : 0;
+	struct hcp_err why = {0};
+	int rc;
 
 	if (!f || !f->text)
 		return hcp_fail(err, HCP_E_CONFIG, "%s/pack.yaml is not a regular file",
 				p->shown);
-	if (read_manifest(p, f, err) < 0)
-		return -1;
-	return pack_load_policies(p, err);
+	rc = told(read_manifest(p, f, all, &why), all, before, &why, err);
+	/* without the commands every entry would be told as strange */
+	if (rc == 0 || (all && p->commands)) {
+		before = all ? all->count : 0;
+		why = (struct hcp_err){0};
+		rc |= told(pack_load_policies(p, all, &why), all, before, &why, err);
+	}
+	return rc;
 }

@@ -85,8 +85,11 @@ int pack_split_own(const struct manifest *m, const struct yaml_node *map, const 
 int pack_check_format(const struct conf_ctx *c, const struct yaml_node *root,
 		      struct hcp_err *err) HCP_MUST_CHECK;
 /* pack.yaml and policy.yaml as p->files holds them; p->id, p->shown and p->files are set. On
- * failure *p holds what was compiled so far, for pack_close. */
-int pack_load(struct pack *p, struct hcp_err *err) HCP_MUST_CHECK;
+ * failure *p holds what was compiled so far, for pack_close. `all` as in conf_ctx. */
+int pack_load(struct pack *p, struct conf_faults *all, struct hcp_err *err) HCP_MUST_CHECK;
+/* A fault of a command as a whole, told at its key. */
+#define PACK_PLACE(cmd)                                                                        \
+	(&(const struct yaml_node){.line = (cmd)->line, .column = (cmd)->column})
 int pack_load_command(const struct manifest *m, const struct yaml_pair *pair,
 		      struct pack_command *cmd, struct hcp_err *err) HCP_MUST_CHECK;
 /* The names in a `wrap:`'s agent_env; its values may be anything. */
@@ -96,7 +99,8 @@ int pack_check_agent_env(const struct manifest *m, const struct yaml_node *wrap,
 int pack_load_wrap(const struct manifest *m, const struct command_conf *conf,
 		   const struct yaml_node *own, struct pack_command *cmd,
 		   struct hcp_err *err) HCP_MUST_CHECK;
-int pack_load_policies(struct pack *p, struct hcp_err *err) HCP_MUST_CHECK;
+int pack_load_policies(struct pack *p, struct conf_faults *all,
+		       struct hcp_err *err) HCP_MUST_CHECK;
 
 /* One of the settings' folders that packs lie in. 1: open, 0: there is none, -1: error. */
 int pack_open_parent(const struct root *root, const char *dir, int *out,

@@ -122,8 +122,8 @@ static int set_path(struct pack *p, struct hcp_err *err)
 	return p->path ? 0 : hcp_fail_nomem(err);
 }
 
-/* 1: loaded, 0: there is no such pack, -1: error. */
-static int find_and_load(const struct root *root, const struct settings *set, struct pack *p,
+/* 1: read, 0: there is no such pack, -1: error. */
+static int find_and_read(const struct root *root, const struct settings *set, struct pack *p,
 			 struct hcp_err *err)
 {
 	int rc = find_folder(root, set, p, err);
@@ -133,13 +133,11 @@ static int find_and_load(const struct root *root, const struct settings *set, st
 		return rc;
 	if (fstatat(p->fd, "pack.yaml", &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return hcp_fail_errno(err, "%s/pack.yaml", p->shown);
-	if (set_path(p, err) < 0 || pack_read(p, err) < 0 || pack_load(p, err) < 0)
-		return -1;
-	return 1;
+	return set_path(p, err) < 0 || pack_read(p, err) < 0 ? -1 : 1;
 }
 
-int pack_try(struct root *root, const struct settings *set, const char *id, struct pack **out,
-	     struct hcp_err *err)
+static int read_pack(const struct root *root, const struct settings *set, const char *id,
+		     struct pack **out, struct hcp_err *err)
 {
 	struct pack *p;
 
@@ -153,12 +151,37 @@ int pack_try(struct root *root, const struct settings *set, const char *id, stru
 	p->id = arena_strdup(&p->arena, id);
 	if (!p->id)
 		hcp_fail_nomem(err);
-	else if (find_and_load(root, set, p, err) == 1)
+	else if (find_and_read(root, set, p, err) == 1)
 		*out = p;
 	if (*out)
 		return 0;
 	pack_close(p);
 	return -1;
+}
+
+int pack_try(struct root *root, const struct settings *set, const char *id, struct pack **out,
+	     struct hcp_err *err)
+{
+	if (read_pack(root, set, id, out, err) < 0)
+		return -1;
+	if (pack_load(*out, NULL, err) == 0)
+		return 0;
+	pack_close(*out);
+	*out = NULL;
+	return -1;
+}
+
+int pack_inspect(struct root *root, const struct settings *set, const char *id,
+		 struct conf_faults *all, struct pack **out, struct hcp_err *err)
+{
+	struct hcp_err why = {0};
+	size_t before = all->count;
+
+	if (read_pack(root, set, id, out, err) < 0)
+		return -1;
+	if (pack_load(*out, all, &why) < 0 && all->count == before)
+		conf_faults_add(all, &why);
+	return 0;
 }
 
 int pack_open(struct root *root, const struct settings *set, const char *id, struct pack **out,

@@ -106,6 +106,12 @@ int pack_open(struct root *root, const struct settings *set, const char *id, str
 /* The same with the fault as it is and its place; HCP_E_NONE: there is no such pack. */
 int pack_try(struct root *root, const struct settings *set, const char *id, struct pack **out,
 	     struct hcp_err *err) HCP_MUST_CHECK;
+/* For who wants to mend all faults at once: each is added to *all and the reading goes on. *out
+ * is set where the folder could be read; where faults were found it is half a pack, good for
+ * its files alone. */
+int pack_inspect(struct root *root, const struct settings *set, const char *id,
+		 struct conf_faults *all, struct pack **out,
+		 struct hcp_err *err) HCP_MUST_CHECK;
 void pack_close(struct pack *p); /* NULL is fine */
 
 const struct pack_command *pack_command(const struct pack *p, const char *verb_key);

@@ -53,23 +53,25 @@ static int read_entry(struct pack *p, const struct conf_ctx *c, const struct yam
 static int read_entries(struct pack *p, const struct conf_ctx *c, const struct yaml_node *map,
 			struct hcp_err *err)
 {
+	int rc = 0;
+
 	p->policies = arena_array(&p->arena, map->count + 1, sizeof(*p->policies));
 	if (!p->policies)
 		return hcp_fail_nomem(err);
-	for (size_t i = 0; i < map->count; i++) {
-		if (read_entry(p, c, &map->pairs[i], &p->policies[i], err) < 0)
-			return -1;
+	for (size_t i = 0; i < map->count && (rc == 0 || c->all); i++) {
+		rc |= read_entry(p, c, &map->pairs[i], &p->policies[i], err);
 		p->policy_count = i + 1;
 	}
-	return 0;
+	return rc;
 }
 
-int pack_load_policies(struct pack *p, struct hcp_err *err)
+int pack_load_policies(struct pack *p, struct conf_faults *all, struct hcp_err *err)
 {
 	const struct pack_file *f = pack_file(p, "policy.yaml");
-	struct conf_ctx c = {.arena = &p->arena};
+	struct conf_ctx c = {.arena = &p->arena, .all = all};
 	struct policies_conf conf = {0};
 	const struct yaml_node *root;
+	int rc;
 
 	if (!f)
 		return 0;
@@ -79,8 +81,10 @@ int pack_load_policies(struct pack *p, struct hcp_err *err)
 	if (!f->text)
 		return hcp_fail(err, HCP_E_CONFIG, "%s is not a regular file", c.file);
 	if (yaml_parse(&p->arena, c.file, f->text, f->size, &root, err) < 0 ||
-	    pack_check_format(&c, root, err) < 0 ||
-	    conf_read(&c, root, &pack_policies_table, &conf, err) < 0)
+	    pack_check_format(&c, root, err) < 0)
 		return -1;
-	return read_entries(p, &c, conf.policies, err);
+	rc = conf_read(&c, root, &pack_policies_table, &conf, err);
+	if (conf.policies && (rc == 0 || all))
+		rc |= read_entries(p, &c, conf.policies, err);
+	return rc;
 }

@@ -39,6 +39,7 @@ int schema_fill_defaults(const struct schema *s, json_t *value) HCP_MUST_CHECK;
 bool schema_has_property(const struct schema *s, const char *name);
 bool schema_is_write_only(const struct schema *s, const char *name);
 bool schema_is_required(const struct schema *s, const char *name);
+bool schema_has_default(const struct schema *s, const char *name);
 /* A copy of value without writeOnly values (a new reference; NULL: out of memory), for the
  * audit log. */
 json_t *schema_without_secrets(const struct schema *s, const json_t *value);

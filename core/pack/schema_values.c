@@ -40,6 +40,11 @@ static const json_t *default_of(const struct schema *s)
 	return NULL;
 }
 
+bool schema_has_default(const struct schema *s, const char *name)
+{
+	return default_of(schema_find_property(s, name)) != NULL;
+}
+
 static int fill_members(const struct schema *s, json_t *object)
 {
 	for (size_t i = 0; i < s->property_count; i++) {

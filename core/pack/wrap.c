@@ -163,9 +163,8 @@ static int set_program(const struct wraps *w, const struct command_conf *conf,
 	wrap->result =
 	    conf->wrap.result ? (enum pack_result)(conf->wrap.result - 1) : PACK_RESULT_AUTO;
 	if (!wrap->bin)
-		return hcp_fail_at(err, w->m->ctx.file, cmd->line, cmd->column,
-				   "\"%s\" is of kind wrap and needs \"bin\" in wrap",
-				   cmd->key);
+		return conf_fail(&w->m->ctx, PACK_PLACE(cmd), err,
+				 "\"%s\" is of kind wrap and needs \"bin\" in wrap", cmd->key);
 	if (wrap->files.count > MANIFEST_NAMES)
 		return conf_fail(&w->m->ctx, node_of(w, "files"), err,
 				 "\"files\" holds more than %d names", MANIFEST_NAMES);

@@ -2,7 +2,7 @@
 /* Everything that is wrong with a root, at once. It reads with the loaders that runs use; what
  * they refuse is an error here, and nothing else is. Warnings are about what loads and is
  * probably not meant. It never changes or runs anything. */
-#include "runtime/runtime.h"
+#include "runtime/problems.h"
 
 #include "base/fd.h"
 #include "base/trust.h"
@@ -10,38 +10,21 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct lint {
 	struct root root;
 	struct settings set;
 	struct policy *policy;
-	struct conf_faults errors, warnings;
+	struct problems found;
 	struct arena arena;
 };
-
-static void warn(struct lint *l, const char *file, int line, const char *fmt, ...)
-    HCP_PRINTF(4, 5);
-
-static void warn(struct lint *l, const char *file, int line, const char *fmt, ...)
-{
-	struct hcp_err fault = {0};
-	char text[512];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	hcp_fail_at(&fault, file, line, 0, "%s", text);
-	conf_faults_add(&l->warnings, &fault);
-}
 
 /* What ended a reading without having been counted. */
 static void add_last(struct lint *l, size_t before, const struct hcp_err *err)
 {
-	if (err->code != HCP_E_NONE && l->errors.count == before)
-		conf_faults_add(&l->errors, err);
+	if (err->code != HCP_E_NONE && l->found.errors.count == before)
+		conf_faults_add(&l->found.errors, err);
 }
 
 static int read_all(struct lint *l, const hcp_options *o)
@@ -51,13 +34,13 @@ static int read_all(struct lint *l, const hcp_options *o)
 	struct hcp_err err = {0};
 	size_t before;
 
-	q.faults = &l->errors;
+	q.faults = &l->found.errors;
 	if (root_open(&l->root, &l->set, &q, &err) < 0) {
 		add_last(l, 0, &err);
 		return -1;
 	}
-	before = l->errors.count;
-	if (policy_load_faults(&l->root, &l->set, &l->policy, &l->errors, &err) < 0)
+	before = l->found.errors.count;
+	if (policy_load_faults(&l->root, &l->set, &l->policy, &l->found.errors, &err) < 0)
 		add_last(l, before, &err);
 	return l->policy ? 0 : -1;
 }
@@ -73,7 +56,7 @@ static void check_block(struct lint *l, const struct pack *pack)
 		struct hcp_err fault = {0};
 
 		if (policy_check_overlay(&pp->overlays[i], pack, &fault) < 0)
-			conf_faults_add(&l->errors, &fault);
+			conf_faults_add(&l->found.errors, &fault);
 	}
 	/* its overlays were told already */
 	if (policy_check_pack(l->policy, pack, &err) < 0 && err.code != HCP_E_CONFIG) {
@@ -81,27 +64,7 @@ static void check_block(struct lint *l, const struct pack *pack)
 
 		hcp_fail_at(&fault, pp ? pp->file : pack->shown, pp ? pp->line : 0, 0,
 			    "pack %s: %s", pack->id, err.text);
-		conf_faults_add(&l->errors, &fault);
-	}
-}
-
-/* A pack should not live on what was granted for another. */
-static void check_capabilities(struct lint *l, const struct pack *pack)
-{
-	const char *file = arena_printf(&l->arena, "%s/policy.yaml", pack->shown);
-	size_t len = strlen(pack->id);
-
-	for (size_t i = 0; file && i < pack->policy_count; i++) {
-		const struct pack_policy *policy = &pack->policies[i];
-
-		for (size_t k = 0; k < policy->capabilities.count; k++) {
-			const char *c = policy->capabilities.items[k];
-
-			if (strncmp(c, pack->id, len) != 0 || c[len] != '.')
-				warn(l, file, policy->line,
-				     "%s requires %s, which doesn't begin with \"%s.\"",
-				     policy->verb_key, c, pack->id);
-		}
+		conf_faults_add(&l->found.errors, &fault);
 	}
 }
 
@@ -128,7 +91,7 @@ static void check_hook(struct lint *l, const struct pack *pack)
 			    errno == ENOENT ? "there is no such file" : err.text);
 	}
 	if (fault.code != HCP_E_NONE)
-		conf_faults_add(&l->errors, &fault);
+		conf_faults_add(&l->found.errors, &fault);
 }
 
 static void check_pack(struct lint *l, const char *id)
@@ -137,13 +100,13 @@ static void check_pack(struct lint *l, const char *id)
 	struct pack *pack = NULL;
 
 	if (pack_try(&l->root, &l->set, id, &pack, &err) < 0) {
-		conf_faults_add(&l->errors, &err);
+		conf_faults_add(&l->found.errors, &err);
 		return;
 	}
 	check_block(l, pack);
 	if (pack->mint)
 		check_hook(l, pack);
-	check_capabilities(l, pack);
+	problems_of_capabilities(&l->found, pack);
 	pack_close(pack);
 }
 
@@ -162,14 +125,15 @@ static void check_packs(struct lint *l)
 	const struct policy_pack *pp;
 
 	if (pack_list(&l->root, &l->set, &l->arena, &ids, &err) < 0) {
-		conf_faults_add(&l->errors, &err);
+		conf_faults_add(&l->found.errors, &err);
 		return;
 	}
 	for (size_t i = 0; i < ids.count; i++)
 		check_pack(l, ids.items[i]);
 	for (size_t i = 0; (pp = policy_pack_at(l->policy, i)); i++)
 		if (!is_installed(&ids, pp->pack_id))
-			warn(l, pp->file, pp->line, "no pack %s is installed", pp->pack_id);
+			problems_warn(&l->found, pp->file, pp->line, "no pack %s is installed",
+				      pp->pack_id);
 }
 
 /* ---- scripts ---- */
@@ -188,7 +152,7 @@ static void check_script(struct lint *l, const char *folder, const char *name,
 	    script_check(role, rel, source, len, &err) == 0)
 		return;
 	hcp_fail_at(&fault, rel, 0, 0, "%s", err.text);
-	conf_faults_add(&l->errors, &fault);
+	conf_faults_add(&l->found.errors, &fault);
 }
 
 static void check_folder(struct lint *l, const char *folder, enum script_role role)
@@ -217,46 +181,6 @@ static void check_folder(struct lint *l, const char *folder, enum script_role ro
 
 /* ---- the answer ---- */
 
-/* What an err holds may be cut in the middle of a character. */
-static json_t *clean(const char *s)
-{
-	AUTO_BUF text = {0};
-
-	utf8_clean(&text, s, strlen(s));
-	return text.failed ? NULL : json_stringn(text.data ? text.data : "", text.len);
-}
-
-static int add_problems(json_t *list, const struct conf_faults *faults, const char *level)
-{
-	for (size_t i = 0; i < faults->count; i++) {
-		const struct hcp_err *f = &faults->items[i];
-		json_t *one = json_pack("{s:s}", "level", level);
-
-		if (f->file[0])
-			json_object_set_new(one, "file", clean(f->file));
-		if (f->line)
-			json_object_set_new(one, "line", json_integer(f->line));
-		if (f->column)
-			json_object_set_new(one, "column", json_integer(f->column));
-		if (json_object_set_new(one, "text", clean(f->text)) < 0 ||
-		    json_array_append_new(list, one) < 0)
-			return -1;
-	}
-	return faults->failed ? -1 : 0;
-}
-
-static json_t *problems_json(const struct lint *l)
-{
-	json_t *list = json_array();
-
-	if (add_problems(list, &l->errors, "error") < 0 ||
-	    add_problems(list, &l->warnings, "warning") < 0) {
-		json_decref(list);
-		return NULL;
-	}
-	return json_pack("{s:b,s:o}", "ok", l->errors.count == 0, "problems", list);
-}
-
 static void look(struct lint *l, const hcp_options *o)
 {
 	if (read_all(l, o) < 0)
@@ -271,22 +195,16 @@ hcp_status hcp_policy_lint(hcp_runtime *rt, hcp_result **out, hcp_error *err)
 {
 	struct hcp_err why = {.code = HCP_E_NOMEM, .text = "out of memory"};
 	struct lint l = {.root = {.fd = -1, .state_fd = -1, .data_fd = -1}};
-	json_t *value;
 
 	if (out)
 		*out = NULL;
 	if (!rt || !out)
 		return HCP_EINVAL;
 	look(&l, &rt->options);
-	value = problems_json(&l);
-	*out = value ? result_from_json(value) : NULL;
-	json_decref(value);
-	if (*out)
-		(*out)->ok = l.errors.count == 0;
+	*out = problems_result(&l.found);
 	policy_free(l.policy);
 	root_close(&l.root);
-	conf_faults_free(&l.errors);
-	conf_faults_free(&l.warnings);
+	problems_free(&l.found);
 	arena_free(&l.arena);
 	return *out ? HCP_OK : runtime_error(err, &why);
 }

@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	p->shown = "packs/demo";
 	if (set_files(p, arena_strndup(&p->arena, text, len), len,
 		      arena_strndup(&p->arena, text + size - rest, rest), rest)) {
-		if (pack_load(p, &err) == 0)
+		if (pack_load(p, NULL, &err) == 0)
 			check(p);
 		else if (err.code == HCP_E_NONE || !err.text[0])
 			abort();

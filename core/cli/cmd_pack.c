@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* hcp pack: for who writes one. What is judged is judged by the library's own loader. */
+#include "cli/cli.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct cli_option cli_pack_options[] = {
+    {"--composite", NULL, NULL, "new: a command in Lua instead of a program's",
+     offsetof(struct cli, composite)},
+    {NULL, NULL, NULL, NULL, 0},
+};
+
+static int lint(struct cli *c, const char *pack)
+{
+	hcp_error err = {.size = sizeof(err)};
+	hcp_result *res = NULL;
+	hcp_status status = hcp_pack_lint(c->rt, pack, &res, &err);
+
+	return status == HCP_OK ? cli_problems(c, res) : cli_status(status, &err);
+}
+
+/* ---- show ---- */
+
+static void print_type(const json_t *schema)
+{
+	const json_t *type = json_object_get(schema, "type"), *one;
+	const json_t *words = json_object_get(schema, "enum");
+	size_t i;
+
+	const char *gap = "  ";
+
+	if (json_is_string(type))
+		printf("%s%s", gap, json_string_value(type));
+	json_array_foreach(type, i, one) printf("%s%s", i ? "|" : gap, json_string_value(one));
+	json_array_foreach(words, i, one) if (json_is_string(one))
+	    printf("%s%s", i ? "|" : gap, json_string_value(one));
+}
+
+static int is_required(const json_t *args, const char *name)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(json_object_get(args, "required"), i,
+			   one) if (strcmp(json_string_value(one), name) == 0) return 1;
+	return 0;
+}
+
+static void print_args(const json_t *args)
+{
+	const char *name;
+	json_t *schema;
+
+	json_object_foreach(json_object_get(args, "properties"), name, schema)
+	{
+		printf("      %s%s", name, is_required(args, name) ? "" : "?");
+		print_type(schema);
+		printf("%s%s\n", json_object_get(schema, "description") ? "  " : "",
+		       cli_text(schema, "description"));
+	}
+}
+
+static void print_card(const json_t *pack)
+{
+	const char *verb;
+	json_t *command;
+
+	printf("%s %s\n%s\n", cli_text(pack, "pack_id"), cli_text(pack, "version"),
+	       cli_text(pack, "summary"));
+	json_object_foreach(json_object_get(pack, "commands"), verb, command)
+	{
+		const json_t *confirm = json_object_get(command, "confirm");
+
+		printf("\n  %s  (%s%s)\n      %s\n", verb, cli_text(command, "effect"),
+		       json_is_true(confirm) || json_is_string(confirm) ? ", asks for consent"
+									: "",
+		       cli_text(command, "summary"));
+		print_args(json_object_get(command, "args"));
+	}
+}
+
+static int show(struct cli *c, const char *pack)
+{
+	hcp_error err = {.size = sizeof(err)};
+	hcp_result *res = NULL;
+	hcp_status status = hcp_describe(c->rt, c->call, pack, &res, &err);
+	json_t *top;
+	int code = 0;
+
+	if (status != HCP_OK)
+		return cli_status(status, &err);
+	if (!cli_for_people(c)) {
+		code = cli_print_json(c, hcp_result_json(res));
+	} else {
+		top = json_loadb(hcp_result_json(res).data, hcp_result_json(res).len, 0, NULL);
+		print_card(top);
+		json_decref(top);
+	}
+	hcp_result_free(res);
+	return code;
+}
+
+int cmd_pack(struct cli *c)
+{
+	const struct cli_verb *verb = cli_verb_of(cmd_pack);
+
+	if (c->argc != 2)
+		return cli_usage(verb, "pack takes new, lint or show, and a pack's id");
+	if (strcmp(c->argv[0], "new") == 0)
+		return cli_pack_new(c, c->argv[1]);
+	if (strcmp(c->argv[0], "lint") == 0)
+		return lint(c, c->argv[1]);
+	if (strcmp(c->argv[0], "show") == 0)
+		return show(c, c->argv[1]);
+	return cli_usage(verb, "pack takes new, lint or show");
+}
