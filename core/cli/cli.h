@@ -24,7 +24,9 @@ struct cli {
 	bool json, raw, verbose, help, version, trace_denials, progress;
 	const char *checkpoint, *key, *format, *lines; /* audit */
 	bool follow, create;
-	bool composite;       /* pack new */
+	bool composite;     /* pack new */
+	const char *socket; /* serve */
+	bool stdio;
 	int argc;             /* words that are no options, the verb's own name left out */
 	char **argv, **words; /* within `words`, which main frees */
 	int rest; /* index of the first word behind "--"; argc where there was none */
@@ -66,6 +68,8 @@ const struct cli_option *cli_find_option(const struct cli_verb *verb, const char
 int cli_take_option(struct cli *c, const struct cli_verb *verb, char **argv, int argc, int *i);
 /* Opens runtime and call by the options, and has signals cancel. 0 or the exit status. */
 int cli_open(struct cli *c, enum cli_runtime how);
+/* The same for a server: its face, and no signal is taken. */
+int cli_open_as(struct cli *c, enum cli_runtime how, hcp_face face);
 void cli_print_version(void);
 
 int cmd_exec(struct cli *c);
@@ -88,9 +92,10 @@ int cli_policy_test(struct cli *c, const char *path);
 int cmd_doctor(struct cli *c);
 int cmd_audit(struct cli *c);
 int cmd_mcp(struct cli *c);
+int cmd_serve(struct cli *c);
 
 extern const struct cli_option cli_audit_options[], cli_explain_options[], cli_policy_options[],
-    cli_link_options[], cli_pack_options[];
+    cli_link_options[], cli_pack_options[], cli_serve_options[];
 int audit_tail_verb(struct cli *c);
 int audit_show_verb(struct cli *c);
 int audit_grep_verb(struct cli *c);

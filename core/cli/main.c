@@ -49,6 +49,9 @@ const struct cli_verb cli_verbs[] = {
     {"completion", "completion bash|zsh|fish",
      "a script that makes a shell complete words of hcp and of links", cmd_completion,
      CLI_ALONE, NULL},
+    {"serve", "serve --stdio | --socket PATH",
+     "one envelope a line in, one result a line out, many at once", cmd_serve, CLI_ALONE,
+     cli_serve_options},
     {NULL, NULL, NULL, NULL, CLI_ALONE, NULL},
 };
 
@@ -182,7 +185,7 @@ static void log_line(void *user, hcp_log_level level, hcp_str line)
 		fprintf(stderr, "hcp: %s: %.*s\n", names[level], (int)line.len, line.data);
 }
 
-static int open_runtime(struct cli *c, enum cli_runtime how)
+static int open_runtime(struct cli *c, enum cli_runtime how, hcp_face face)
 {
 	hcp_options *o = hcp_options_new();
 	hcp_error err = {.size = sizeof(err)};
@@ -193,7 +196,7 @@ static int open_runtime(struct cli *c, enum cli_runtime how)
 	if (status == HCP_OK && c->state)
 		status = hcp_options_state(o, c->state);
 	if (status == HCP_OK)
-		status = hcp_options_face(o, how == CLI_MCP ? HCP_FACE_MCP : HCP_FACE_CLI);
+		status = hcp_options_face(o, face);
 	if (status == HCP_OK && how == CLI_LOOKS)
 		status = hcp_options_read_only(o);
 	if (status == HCP_OK)
@@ -228,6 +231,13 @@ static int open_call(struct cli *c)
 	return cli_token(c);
 }
 
+int cli_open_as(struct cli *c, enum cli_runtime how, hcp_face face)
+{
+	int status = open_runtime(c, how, face);
+
+	return status ? status : open_call(c);
+}
+
 static int unknown_verb(const char *name)
 {
 	const char *best = NULL;
@@ -248,10 +258,8 @@ static int unknown_verb(const char *name)
 
 int cli_open(struct cli *c, enum cli_runtime how)
 {
-	int status = open_runtime(c, how);
+	int status = cli_open_as(c, how, how == CLI_MCP ? HCP_FACE_MCP : HCP_FACE_CLI);
 
-	if (status == 0)
-		status = open_call(c);
 	if (status == 0)
 		catch_signals(c);
 	return status;
