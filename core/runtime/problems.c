@@ -8,6 +8,9 @@
 #include <string.h>
 
 static void add(struct conf_faults *list, const char *file, int line, const char *fmt,
+		va_list ap) __attribute__((format(printf, 4, 0)));
+
+static void add(struct conf_faults *list, const char *file, int line, const char *fmt,
 		va_list ap)
 {
 	struct hcp_err fault = {0};
