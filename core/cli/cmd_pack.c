@@ -2,6 +2,8 @@
 /* hcp pack: for who writes one. What is judged is judged by the library's own loader. */
 #include "cli/cli.h"
 
+#include "base/str.h"
+
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,19 +25,30 @@ static int lint(struct cli *c, const char *pack)
 
 /* ---- show ---- */
 
+/* A pack's text, with nothing in it that a terminal would obey. */
+static void print_plain(const char *text)
+{
+	AUTO_BUF plain = {0};
+
+	cli_add_plain(&plain, text, strlen(text), false);
+	fputs(plain.data ? plain.data : "", stdout);
+}
+
 static void print_type(const json_t *schema)
 {
 	const json_t *type = json_object_get(schema, "type"), *one;
 	const json_t *words = json_object_get(schema, "enum");
-	size_t i;
-
 	const char *gap = "  ";
+	size_t i;
 
 	if (json_is_string(type))
 		printf("%s%s", gap, json_string_value(type));
 	json_array_foreach(type, i, one) printf("%s%s", i ? "|" : gap, json_string_value(one));
 	json_array_foreach(words, i, one) if (json_is_string(one))
-	    printf("%s%s", i ? "|" : gap, json_string_value(one));
+	{
+		fputs(i ? "|" : gap, stdout);
+		print_plain(json_string_value(one));
+	}
 }
 
 static int is_required(const json_t *args, const char *name)
@@ -55,10 +68,13 @@ static void print_args(const json_t *args)
 
 	json_object_foreach(json_object_get(args, "properties"), name, schema)
 	{
-		printf("      %s%s", name, is_required(args, name) ? "" : "?");
+		fputs("      ", stdout);
+		print_plain(name);
+		fputs(is_required(args, name) ? "" : "?", stdout);
 		print_type(schema);
-		printf("%s%s\n", json_object_get(schema, "description") ? "  " : "",
-		       cli_text(schema, "description"));
+		fputs(json_object_get(schema, "description") ? "  " : "", stdout);
+		print_plain(cli_text(schema, "description"));
+		putchar('\n');
 	}
 }
 

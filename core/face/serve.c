@@ -271,7 +271,7 @@ static void welcome(struct server *s)
 	if (!c)
 		return;
 	c->peer = peer;
-	fd = -1;
+	(void)fd_steal(&fd); /* the client's now */
 }
 
 /* ---- answers ---- */

@@ -17,13 +17,13 @@ struct pack_lint {
 	struct pack *pack;
 	const struct pack_command *command; /* that is looked at */
 	struct problems found;
-	char manifest[PATH_MAX], policy[PATH_MAX];
+	char manifest[PATH_MAX];
 	bool dashes, extension; /* told of this command */
 };
 
 /* ---- scripts ---- */
 
-/* The command whose script the file is. */
+/* Whether a command or the mint hook is this file. */
 static bool is_verb(const struct pack *p, const char *path)
 {
 	for (size_t i = 0; i < p->command_count; i++)
