@@ -58,14 +58,17 @@ struct cli_verb {
 extern const struct cli_verb cli_verbs[];                      /* ends with a NULL name */
 const struct cli_verb *cli_verb_of(int (*run)(struct cli *c)); /* of those */
 
-extern const struct cli_option cli_options[]; /* of every verb */
+extern const struct cli_option cli_options[];     /* of every verb */
+extern const struct cli_option cli_run_options[]; /* of exec and linked commands */
 void cli_print_options(const struct cli_option *o);
-/* The row for a word ("--root=x", "-h") among those of every verb and of `verb` (NULL: none);
+/* The row for a word ("--root=x", "-h") among those of every verb, of runs and of `verb` (NULL: none);
  * NULL where there is none. */
 const struct cli_option *cli_find_option(const struct cli_verb *verb, const char *word);
 /* Takes the option at argv[*i]; *i moves to its value where that is a word of its own. -1: a
  * message was printed. */
 int cli_take_option(struct cli *c, const struct cli_verb *verb, char **argv, int argc, int *i);
+/* One of cli_run_options that was given; NULL: none. */
+const char *cli_run_option(const struct cli *c);
 /* Opens runtime and call by the options, and has signals cancel. 0 or the exit status. */
 int cli_open(struct cli *c, enum cli_runtime how);
 /* The same for a server: its face, and no signal is taken. */

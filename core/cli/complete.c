@@ -218,6 +218,13 @@ void complete_words(struct cli *c, const struct cli_verb *verb, const char *word
 
 /* ---- a linked command ---- */
 
+static void offer_switches(const char *word, const struct cli_option *o)
+{
+	for (; o->name; o++)
+		if (!o->value)
+			offer(word, "", o->name, o->help);
+}
+
 static void offer_flags(const char *word, const json_t *command)
 {
 	const json_t *args = json_object_get(command, "args");
@@ -237,9 +244,8 @@ static void offer_flags(const char *word, const json_t *command)
 	if (json_is_true(json_object_get(command, "confirm")))
 		offer(word, "", "--confirm", "consent");
 	offer(word, "", "--args", "arguments as one JSON object");
-	for (const struct cli_option *o = cli_options; o->name; o++)
-		if (!o->value)
-			offer(word, "", o->name, o->help);
+	offer_switches(word, cli_options);
+	offer_switches(word, cli_run_options);
 }
 
 void complete_linked(const json_t *manifest, const char *key, char *const *words, int count,
@@ -251,10 +257,12 @@ void complete_linked(const json_t *manifest, const char *key, char *const *words
 	char start[160];
 
 	if (!command) {
-		if (word[0] == '-' && count == 0)
+		if (word[0] == '-' && count == 0) {
 			offer_option(word, cli_options);
-		else
+			offer_option(word, cli_run_options);
+		} else {
 			offer_verbs(word, manifest, words, count);
+		}
 	} else if (flag_find(args, word, &flag) && flag.equals) {
 		snprintf(start, sizeof(start), "%.*s", (int)(flag.equals - word), word);
 		offer_values(word, start, args, flag.key);

@@ -102,6 +102,8 @@ static void guess(const struct flags *f, const char *word)
 	cli_consider(&g, "confirm");
 	for (const struct cli_option *o = cli_options; o->name; o++)
 		cli_consider(&g, o->name + 2);
+	for (const struct cli_option *o = cli_run_options; o->name; o++)
+		cli_consider(&g, o->name + 2);
 	if (g.best)
 		cli_hint("did you mean: --%s", g.best);
 }

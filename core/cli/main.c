@@ -15,7 +15,7 @@
 
 const struct cli_verb cli_verbs[] = {
     {"exec", "exec <pack_id> <verb_key> [-- k=v ...] | exec -", "run one command", cmd_exec,
-     CLI_RUNS, NULL},
+     CLI_RUNS, cli_run_options},
     {"link", "link <pack_id> [--dir DIR] [--as NAME]",
      "make a pack's commands a command of your own", cmd_link, CLI_LOOKS, cli_link_options},
     {"unlink", "unlink <name> [--dir DIR]", "take such a command away", cmd_unlink, CLI_ALONE,
@@ -267,8 +267,13 @@ int cli_open(struct cli *c, enum cli_runtime how)
 
 static int run_verb(struct cli *c, const struct cli_verb *verb)
 {
+	const char *misplaced = verb->run == cmd_exec ? NULL : cli_run_option(c);
 	int status = 0;
 
+	if (misplaced) {
+		cli_fail(CLI_USAGE, "%s goes with exec, not with %s", misplaced, verb->name);
+		return cli_usage(verb, NULL);
+	}
 	c->argv++; /* past the verb itself */
 	c->argc--;
 	c->rest--;

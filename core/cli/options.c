@@ -19,18 +19,22 @@ const struct cli_option cli_options[] = {
     {"--token-fd", NULL, "N", "a descriptor to read the caller's token from", OPT(token_fd)},
     {"--deadline", NULL, "TIME", "a limit on the whole run: 10s, 500ms", OPT(deadline)},
     {"--json", NULL, NULL, "one line of JSON, on a terminal, too", OPT(json)},
-    {"--raw", NULL, NULL, "print the result alone (exec)", OPT(raw)},
-    {"--progress", NULL, NULL,
-     "the program's stderr and the time on stderr, as they come (exec)", OPT(progress)},
-    {"--in", NULL, "FILE[:NAME]...", "a file for an ephemeral workspace (exec)", OPT(in)},
-    {"--out", NULL, "NAME[:FILE]...", "a file out of it, where the run is ok (exec)", OPT(out)},
-    {"--keep", NULL, NULL, "leave the ephemeral workspace of a run that fails (exec)",
-     OPT(keep)},
-    {"--trace-denials", NULL, NULL, "tell on stderr what the program was refused (exec; slow)",
-     OPT(trace_denials)},
     {"--verbose", "-v", NULL, "run id and log lines on stderr (also -v)", OPT(verbose)},
     {"--help", "-h", NULL, "this text (also -h)", OPT(help)},
     {"--version", "-V", NULL, "the version (also -V)", OPT(version)},
+    {NULL, NULL, NULL, NULL, 0},
+};
+
+const struct cli_option cli_run_options[] = {
+    {"--raw", NULL, NULL, "print the result alone", OPT(raw)},
+    {"--progress", NULL, NULL,
+     "the program's stderr and the time on stderr, as they come", OPT(progress)},
+    {"--in", NULL, "FILE[:NAME]...", "a file for an ephemeral workspace", OPT(in)},
+    {"--out", NULL, "NAME[:FILE]...", "a file out of it, where the run is ok", OPT(out)},
+    {"--keep", NULL, NULL, "leave the ephemeral workspace of a run that fails",
+     OPT(keep)},
+    {"--trace-denials", NULL, NULL, "tell on stderr what the program was refused (slow)",
+     OPT(trace_denials)},
     {NULL, NULL, NULL, NULL, 0},
 };
 
@@ -57,7 +61,26 @@ const struct cli_option *cli_find_option(const struct cli_verb *verb, const char
 	size_t len = strcspn(word, "=");
 	const struct cli_option *o = find_option(cli_options, word, len);
 
+	if (!o)
+		o = find_option(cli_run_options, word, len);
 	return o || !verb ? o : find_option(verb->options, word, len);
+}
+
+/* Of a list the first value. */
+static bool was_given(const struct cli *c, const struct cli_option *o)
+{
+	const char *member = (const char *)c + o->offset;
+
+	return o->value ? *(const char *const *)(const void *)member != NULL
+			: *(const bool *)(const void *)member;
+}
+
+const char *cli_run_option(const struct cli *c)
+{
+	for (const struct cli_option *o = cli_run_options; o->name; o++)
+		if (was_given(c, o))
+			return o->name;
+	return NULL;
 }
 
 static int add_value(const struct cli_option *o, const char **list, const char *value)

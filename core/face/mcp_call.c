@@ -176,13 +176,25 @@ static void exec(struct mcp_job *j, const struct buf *envelope)
 	hcp_result_free(res);
 }
 
+/* A client need not have listed what was granted meanwhile. */
+static bool find(struct mcp_job *j, const char *name, json_t **pack, json_t **verb)
+{
+	hcp_error err = {.size = sizeof(err)};
+	AUTO_BUF unused = {0};
+
+	if (mcp_find(j->m, name, pack, verb))
+		return true;
+	hcp_refresh(j->m->rt, NULL); /* what failed has no tools */
+	return !mcp_tools(j->m, j->call, &unused, &err) && mcp_find(j->m, name, pack, verb);
+}
+
 void mcp_do_call(struct mcp_job *j)
 {
 	const json_t *name = json_object_get(j->params, "name");
 	json_t *pack = NULL, *verb = NULL;
 	AUTO_BUF envelope = {0};
 
-	if (!mcp_find(j->m, json_string_value(name), &pack, &verb))
+	if (!find(j, json_string_value(name), &pack, &verb))
 		mcp_error(j->m, j->id, RPC_PARAMS, "there is no such tool",
 			  json_pack("{s:O}", "name", name));
 	else if (write_envelope(&envelope, pack, verb,

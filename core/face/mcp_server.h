@@ -52,7 +52,7 @@ struct mcp {
 	struct mcp_job *jobs;
 	size_t count, busy, threads;
 	bool closing;
-	json_t *table;  /* tool name -> [pack_id, verb_key]; of the last list */
+	json_t *table;  /* tool name -> [pack_id, verb_key]; of all lists, the last first */
 	uint64_t asked; /* questions so far */
 	unsigned char key[crypto_auth_KEYBYTES]; /* of this process alone */
 	struct mcp_used used[MCP_USED];

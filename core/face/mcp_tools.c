@@ -143,9 +143,15 @@ static void add_tool(void *user, const char *pack, const char *verb, json_t *com
 	json_decref(tool);
 }
 
+/* A name that a client was told goes on meaning its command: one that was revoked since then is
+ * the pipeline's to refuse, with its own words. */
 static void keep_table(struct mcp *m, json_t *table)
 {
 	pthread_mutex_lock(&m->lock);
+	if (m->table && json_object_update_missing(table, m->table) < 0) {
+		json_decref(table); /* out of memory: what is new is unknown until the next list */
+		table = json_incref(m->table);
+	}
 	json_decref(m->table);
 	m->table = table;
 	pthread_mutex_unlock(&m->lock);

@@ -34,6 +34,7 @@ struct client {
 	struct ucred peer;
 	struct request *requests; /* in the order of their lines */
 	unsigned count;
+	bool starved;       /* memory ran out over it: it alone is given up */
 	bool refusing;      /* takes no more; what it still sends is refused */
 	int64_t hurry_at;   /* its runs are cancelled then; 0: no hurry */
 	int64_t give_up_at; /* it has read its answers by then, or won't */
@@ -49,9 +50,9 @@ struct server {
 	enum phase phase;
 	int signal;
 	int64_t drain_until;
+	int64_t deaf_until; /* accept(2) failed for want of something: not tried before */
 	struct pollfd set[2 + 2 * SERVE_CLIENTS + SERVE_REQUESTS];
 	nfds_t used;
-	bool out_of_memory;
 };
 
 static int64_t now_ms(void)
@@ -161,14 +162,14 @@ static void take_line(struct server *s, struct client *c, const struct face_line
 	hcp_status status;
 
 	if (request_read(line, &asked) < 0) {
-		s->out_of_memory = true;
+		c->out.dead = c->starved = true;
 	} else if (asked.cancel) {
 		cancel_one(c, asked.cancel);
 	} else {
 		why = refusal_of(s, c, &asked);
 		r = add_request(s, c, asked.id);
 		if (!r)
-			s->out_of_memory = true;
+			c->out.dead = c->starved = true;
 		else if (why)
 			refuse(r, asked.top, why);
 		else if ((status = start(s, c, r, line)) != HCP_OK)
@@ -185,7 +186,7 @@ static void take_long_line(struct server *s, struct client *c)
 	if (line.text)
 		take_line(s, c, &line);
 	else
-		s->out_of_memory = true;
+		c->out.dead = c->starved = true;
 	free((char *)(uintptr_t)line.text);
 }
 
@@ -255,11 +256,21 @@ static unsigned count_of(const struct server *s, uid_t uid)
 	return n;
 }
 
+/* What waits stays readable where no descriptor can be had for it. */
+static int take_client(struct server *s)
+{
+	int fd = fd_above_stdio(
+	    accept4(s->what->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
+
+	if (fd < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+		s->deaf_until = now_ms() + SERVE_DEAF_MS;
+	return fd;
+}
+
 /* Who is at the other end is asked of the kernel, or nobody is. */
 static void welcome(struct server *s)
 {
-	AUTO_FD fd = fd_above_stdio(
-	    accept4(s->what->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
+	AUTO_FD fd = take_client(s);
 	struct ucred peer = {0};
 	socklen_t size = sizeof(peer);
 	struct client *c;
@@ -322,7 +333,7 @@ static nfds_t watch(struct server *s, int fd, short events)
 
 static void watch_all(struct server *s)
 {
-	bool more = s->phase == SERVING && s->client_count < SERVE_CLIENTS;
+	bool more = s->phase == SERVING && s->client_count < SERVE_CLIENTS && !s->deaf_until;
 
 	s->used = 0;
 	watch(s, s->what->signal_fd, POLLIN);
@@ -349,6 +360,7 @@ static int time_left(const struct server *s)
 {
 	int64_t least = s->phase == DRAINING ? s->drain_until : 0, left;
 
+	sooner(&least, s->deaf_until);
 	for (const struct client *c = s->clients; c; c = c->next)
 		sooner(&least, c->give_up_at ? c->give_up_at : c->hurry_at);
 	if (!least)
@@ -374,7 +386,7 @@ static void serve_client(struct server *s, struct client *c)
 		if (r->run && s->set[r->at].revents)
 			finish(r);
 	if (s->set[c->in_at].revents && face_read(&c->in) < 0)
-		c->out.dead = true;
+		c->out.dead = c->starved = true;
 	if (s->set[c->out_at].revents & (POLLERR | POLLHUP | POLLNVAL))
 		c->out.dead = true;
 	hand_out(s, c);
@@ -406,9 +418,11 @@ static void hurry(struct server *s, struct client *c)
 	}
 }
 
-static void remove_over(struct server *s)
+/* Whether memory ran out over the one client of a server on stdio. */
+static bool remove_over(struct server *s)
 {
 	struct client **link = &s->clients, *c;
+	bool starved = false;
 
 	while ((c = *link)) {
 		if (!is_over(c)) {
@@ -416,8 +430,10 @@ static void remove_over(struct server *s)
 			continue;
 		}
 		*link = c->next;
+		starved = starved || (c->starved && c->fd < 0);
 		free_client(s, c);
 	}
+	return starved;
 }
 
 static bool is_done(const struct server *s)
@@ -436,12 +452,13 @@ static int turn(struct server *s, struct hcp_err *err)
 		serve_client(s, c);
 	if (s->phase == DRAINING && s->drain_until <= now_ms())
 		s->phase = ENDING;
+	if (s->deaf_until <= now_ms())
+		s->deaf_until = 0;
 	for (struct client *c = s->clients; c; c = c->next)
 		hurry(s, c);
 	if (s->set[1].revents)
 		welcome(s);
-	remove_over(s);
-	return s->out_of_memory ? hcp_fail_nomem(err) : 0;
+	return remove_over(s) ? hcp_fail_nomem(err) : 0;
 }
 
 /* After an error: every run is waited for, no answer is given. */

@@ -14,6 +14,8 @@
 #define SERVE_GRACE_MS   2000  /* what runs may take on after their client's last line */
 #define SERVE_DRAIN_MS   10000 /* the same after the first signal */
 #define SERVE_FLUSH_MS   5000  /* what a client may take to read the last answers */
+#define SERVE_DEAF_MS    100   /* between tries to take a client there is no descriptor for */
+#define SERVE_LOCK_MS    5000  /* what another server may take to begin or end in one folder */
 #define SERVE_ID         256   /* bytes of a request's id as JSON */
 
 struct serve {

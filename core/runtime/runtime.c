@@ -23,7 +23,7 @@ const char *hcp_status_text(hcp_status s)
 	case HCP_EINVAL:
 		return "invalid argument";
 	case HCP_ENOMEM:
-		return "out of memory";
+		return "out of memory or descriptors";
 	case HCP_ECONFIG:
 		return "configuration error";
 	case HCP_EDENIED:

@@ -268,6 +268,13 @@ packs:
     local status, nothing, err = w:cli { "explain", "demo" }
     assert.same({ 2, "" }, { status, nothing })
     assert.matches("a pack and a verb are needed\nusage: hcp explain ", err, 1, true)
+    for _, words in ipairs { { "--in", "x" }, { "--out=x" }, { "--keep" }, { "--progress" }, { "--raw" }, { "--trace-denials" } } do
+      status, nothing, err = w:cli { "explain", "demo", "plain", words[1], words[2] }
+      assert.same({ 2, "" }, { status, nothing })
+      assert.matches("hcp: " .. words[1]:gsub("=.*", "") .. " goes with exec, not with explain\nusage: hcp explain ", err, 1, true)
+    end
+    status, nothing = w:cli { "--keep", "packs" }
+    assert.same({ 2, "" }, { status, nothing })
   end)
 
   it("is laid out for people on a terminal", function()

@@ -293,11 +293,14 @@ packs:
       { shell = ("echo nonsense: 1 >> %s"):format(revoked) }, call(4, "demo.plain", { n = 1 }), wait(4),
       request(5, "tools/list"), wait(5),
       { shell = ("sed -i /nonsense/d %s"):format(revoked) }, request(3, "tools/list"), wait(3),
+      call(8, "demo.plain", { n = 1 }), wait(8),
       { shell = ("cp -p %s %s"):format(kept, revoked) },
       request(6, "tools/list"), wait(6), call(7, "demo.plain", { n = 1 }), wait(7) }
     assert.is_false(by_id[1].result.isError)
     assert.equal("denied: missing demo.read for demo.plain", cjson.decode(by_id[2].result.content[1].text).error)
     assert.same({}, by_id[3].result.tools)
+    assert.equal("denied: missing demo.read for demo.plain", cjson.decode(by_id[8].result.content[1].text).error)
+    assert.is_true(by_id[8].result.isError)
     assert.truthy(cjson.decode(by_id[4].result.content[1].text).error:find("^config: .*nonsense"))
     assert.equal(-32603, by_id[5].error.code)
     assert.truthy(by_id[5].error.message:find("nonsense", 1, true))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # A client of `hcp serve` that behaves and misbehaves: python3 serve.py SCENARIO HCP ROOT STATE DIR. Prints "ok" where the
 # server did right; else the assertion that failed. A limit in time ends what has failed already.
-import glob, json, os, signal, socket, subprocess, sys, time
+import fcntl, glob, json, os, resource, signal, socket, subprocess, sys, time
 
 scenario, HCP, ROOT, STATE, DIR = sys.argv[1:6]
 MARK = "marker" + os.urandom(12).hex()  # of programs: no argv of ours may hold it
@@ -271,6 +271,63 @@ def sockets():
     same(130, p.wait(30))
     same([], alive())
     assert not os.path.exists(PATH)
+
+
+def ticks(p):
+    fields = open("/proc/%d/stat" % p.pid).read().rsplit(")", 1)[1].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def starved():
+    p = listening()
+    _, f = connect()
+    same(good("one\n"), talk(f, ask("echo one")))
+    used = {int(n) for n in os.listdir("/proc/%d/fd" % p.pid)}
+    before = resource.prlimit(p.pid, resource.RLIMIT_NOFILE)
+    free = next(n for n in range(len(used) + 1) if n not in used)
+    resource.prlimit(p.pid, resource.RLIMIT_NOFILE, (free, before[1]))
+    waiting, g = connect()
+    spent = ticks(p)
+    time.sleep(1)
+    assert ticks(p) - spent < 30, "it spins: %d ticks in a second" % (ticks(p) - spent)
+    same("out of memory or descriptors", talk(f, ask("echo two"))["error"])
+    resource.prlimit(p.pid, resource.RLIMIT_NOFILE, before)
+    same(good("three\n"), talk(g, ask("echo three")))
+    same(good("four\n"), talk(f, ask("echo four")))
+    p.send_signal(signal.SIGTERM)
+    same(0, p.wait(30))
+
+
+def stale():
+    s = socket.socket(socket.AF_UNIX)
+    s.bind(PATH)
+    s.close()
+
+
+def race():
+    for _ in range(4):
+        stale()
+        started = [serve("--socket", PATH) for _ in range(6)]
+        until(lambda: sum(p.poll() is not None for p in started) == 5)
+        for p in started:
+            if p.poll() is not None:
+                same(125, p.returncode)
+        left, = (p for p in started if p.poll() is None)
+        _, f = connect()
+        same(good("%d\n" % left.pid), talk(f, ask("echo $SERVER".replace("$SERVER", str(left.pid)))))
+        f.close()
+        left.send_signal(signal.SIGTERM)
+        same(0, left.wait(30))
+        assert not os.path.exists(PATH)
+    # what another may be about to judge is left alone
+    stale()
+    mine = os.stat(PATH).st_ino
+    fd = os.open(DIR, os.O_RDONLY)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    p = serve("--socket", PATH)
+    same(125, p.wait(30))
+    same(mine, os.stat(PATH).st_ino)
+    assert ": somebody holds a lock on it" in open(DIR + "/err").read()
 
 
 def tokens():

@@ -32,6 +32,8 @@ describe("hcp serve", function()
     { "chatty", "has nothing but answers on stdout" },
     { "many", "takes more requests than it runs at once, and loses none" },
     { "sockets", "on a socket knows its peers, and replaces nothing that isn't its own stale one" },
+    { "starved", "waits where it has no descriptor for a client, and takes it on later" },
+    { "race", "lets one of many that start at once have the socket, and takes none that is alive" },
     { "tokens", "takes one place to serve, and no token for everybody" },
   } do
     it(case[2], function() scenario(case[1]) end)
