@@ -61,8 +61,8 @@ const struct cli_verb *cli_verb_of(int (*run)(struct cli *c)); /* of those */
 extern const struct cli_option cli_options[];     /* of every verb */
 extern const struct cli_option cli_run_options[]; /* of exec and linked commands */
 void cli_print_options(const struct cli_option *o);
-/* The row for a word ("--root=x", "-h") among those of every verb, of runs and of `verb` (NULL: none);
- * NULL where there is none. */
+/* The row for a word ("--root=x", "-h") among those of every verb, of runs and of `verb` (NULL:
+ * none); NULL where there is none. */
 const struct cli_option *cli_find_option(const struct cli_verb *verb, const char *word);
 /* Takes the option at argv[*i]; *i moves to its value where that is a word of its own. -1: a
  * message was printed. */

@@ -27,12 +27,11 @@ const struct cli_option cli_options[] = {
 
 const struct cli_option cli_run_options[] = {
     {"--raw", NULL, NULL, "print the result alone", OPT(raw)},
-    {"--progress", NULL, NULL,
-     "the program's stderr and the time on stderr, as they come", OPT(progress)},
+    {"--progress", NULL, NULL, "the program's stderr and the time on stderr, as they come",
+     OPT(progress)},
     {"--in", NULL, "FILE[:NAME]...", "a file for an ephemeral workspace", OPT(in)},
     {"--out", NULL, "NAME[:FILE]...", "a file out of it, where the run is ok", OPT(out)},
-    {"--keep", NULL, NULL, "leave the ephemeral workspace of a run that fails",
-     OPT(keep)},
+    {"--keep", NULL, NULL, "leave the ephemeral workspace of a run that fails", OPT(keep)},
     {"--trace-denials", NULL, NULL, "tell on stderr what the program was refused (slow)",
      OPT(trace_denials)},
     {NULL, NULL, NULL, NULL, 0},

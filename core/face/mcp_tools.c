@@ -149,7 +149,8 @@ static void keep_table(struct mcp *m, json_t *table)
 {
 	pthread_mutex_lock(&m->lock);
 	if (m->table && json_object_update_missing(table, m->table) < 0) {
-		json_decref(table); /* out of memory: what is new is unknown until the next list */
+		json_decref(
+		    table); /* out of memory: what is new is unknown until the next list */
 		table = json_incref(m->table);
 	}
 	json_decref(m->table);
