@@ -6,10 +6,12 @@ set(HCP_BASE_SOURCES
 set(HCP_CORE_SOURCES
   root/read.c root/settings.c root/root.c root/state.c
   secret/secret.c secret/file.c secret/store.c secret/redact.c
+  net/hosts.c net/net.c net/jwt.c
   script/limits.c script/match.c script/value.c script/value_push.c script/value_read.c script/value_write.c
   script/source.c script/stack.c script/state.c script/call.c script/script.c
   script/l_base.c script/l_string.c script/l_table.c script/l_require.c script/l_json.c script/l_os.c
   script/l_secret.c script/l_ctx.c script/l_hcp.c script/l_host.c script/l_mint.c script/l_encode.c
+  script/json_path.c script/l_http_request.c script/l_http.c script/l_jwt.c
   argv/string.c argv/compile.c argv/advise.c argv/render.c argv/files.c
   pack/number.c pack/pattern.c pack/schema.c pack/schema_validate.c pack/schema_values.c
   pack/tables.c pack/read.c pack/pack.c pack/manifest.c pack/command.c pack/wrap.c pack/policies.c
@@ -36,6 +38,9 @@ set(HCP_INIT_SOURCES
 # Serving: between the command line and the public library, bytes in and out.
 set(HCP_FACE_SOURCES
   face/lines.c face/request.c face/socket.c face/serve.c face/mcp_write.c face/mcp_tools.c face/mcp_consent.c face/mcp_call.c face/mcp_jobs.c face/mcp.c)
+
+set(HCP_NET_SOURCES
+  base/err.c net/module/http.c net/module/key.c net/module/sign.c net/module/door.c)
 
 set(HCP_CLI_SOURCES
   cli/main.c cli/options.c cli/args.c cli/token.c cli/describe.c cli/print.c cli/envelope.c cli/progress.c cli/files.c cli/cmd_exec.c cli/cmd_session.c cli/cmd_packs.c cli/cmd_workspace.c

@@ -210,6 +210,7 @@ struct operator_script {
 	const struct script_secret *env; /* of the binding to revoke */
 	size_t env_count;
 	const struct conf_strings *secrets; /* those that it may ask for; NULL: none */
+	const struct conf_strings *hosts;   /* those that it may reach; NULL: none */
 	const json_t *config;               /* `with:`; NULL: none */
 	int64_t within_ms; /* its own time beside the run's; 0: the run's deadline alone */
 	bool detached;     /* the run is over: neither its deadline nor its cancel counts */
@@ -227,6 +228,9 @@ void run_script_log_held(const struct run *r, struct buf *held);
 void run_script_log(void *user, int level, const char *line, size_t len);
 /* A script's limits under the settings and the run's deadline. */
 void run_script_limits(const struct run *r, struct script_limits *limits);
+
+/* What a script may reach, of the run's configuration. */
+struct net_grant run_net_grant(const struct run *r, const struct conf_strings *hosts);
 
 /* Adapters, called by step_adapter. */
 int wrap_run(struct run *r);

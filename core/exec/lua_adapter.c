@@ -152,6 +152,7 @@ static int with_adapter(struct run *r, int (*use)(struct run *, struct script_ca
 	AUTO_FREE char *source = NULL;
 	char path[128];
 	struct script_call call = {.role = SCRIPT_ADAPTER, .name = path};
+	struct net_grant net = run_net_grant(r, &r->granted->http_hosts);
 	struct hcp_err err = {0};
 	json_t *command, *ctx;
 	int rc;
@@ -173,7 +174,8 @@ static int with_adapter(struct run *r, int (*use)(struct run *, struct script_ca
 	call.ctx = ctx;
 	call.env = r->binding ? r->binding->env : NULL;
 	call.env_count = r->binding ? r->binding->count : 0;
-	call.host = (struct script_host){.user = r, .log = run_script_log, .load = load_script};
+	call.host = (struct script_host){
+	    .user = r, .log = run_script_log, .load = load_script, .net = &net};
 	run_script_limits(r, &call.limits);
 	call.limits.script_ms = r->limits.timeout_ms;
 	rc = command && ctx && call.owner ? use(r, &call)

@@ -45,7 +45,8 @@ static struct operator_script hook_of(const struct run *r, const char *export)
 					.name = in_pack ? hook : hook + sizeof(mark) - 1,
 					.in_pack = in_pack,
 					.export = export,
-					.secrets = &r->granted->mint_secrets};
+					.secrets = &r->granted->mint_secrets,
+					.hosts = &r->granted->mint_hosts};
 }
 
 /* What the operator says to the hook. *out NULL: nothing. */

@@ -26,6 +26,13 @@ void run_script_limits(const struct run *r, struct script_limits *limits)
 	limits->cancelled = &r->call->cancelled;
 }
 
+struct net_grant run_net_grant(const struct run *r, const struct conf_strings *hosts)
+{
+	const unsigned char *ca = (const unsigned char *)r->snap->ca;
+
+	return (struct net_grant){r->rt->net, hosts, {ca, r->snap->ca_len}};
+}
+
 struct kind {
 	enum script_role role;
 	const char *folder, *word;
@@ -209,6 +216,7 @@ int operator_script_run(struct run *r, const struct operator_script *script,
 			struct script_result *answer, struct hcp_err *err)
 {
 	struct operator_call c = {r, script, kind_of(script->role)};
+	struct net_grant net = run_net_grant(r, script->hosts);
 	struct script_call call = {.role = script->role, .export = script->export};
 	AUTO_FREE char *source = NULL;
 
@@ -217,7 +225,7 @@ int operator_script_run(struct run *r, const struct operator_script *script,
 	if (find_source(&c, &call, &source, err) < 0)
 		return -1;
 	call.host = (struct script_host){
-	    .user = &c, .log = take_log, .load = take_file, .secret = take_secret};
+	    .user = &c, .log = take_log, .load = take_file, .secret = take_secret, .net = &net};
 	call.config = script->config;
 	call.args[0] = script->request;
 	call.env = script->env;

@@ -217,6 +217,7 @@ static int ask_provider(struct run *r)
 		return run_refuse(r, EXIT_DENIED, "denied: unauthenticated");
 	script.name = auth->provider;
 	script.secrets = &auth->secrets;
+	script.hosts = &auth->hosts;
 	script.request = request = request_json(r);
 	if (auth->with)
 		script.config = config = yaml_to_json(auth->with, auth->file, &err);

@@ -99,16 +99,19 @@ static const char *check_absolute(const char *s)
 	return *s == '/' && is_line(s, 4096) ? NULL : "must be an absolute path";
 }
 
-/* host:port, an IPv6 address in brackets; no wildcard: what isn't one name isn't judged. */
+/* host:port, an IPv6 address in brackets, http:// in front where TLS isn't wanted; no wildcard:
+ * what isn't one name isn't judged. */
 static const char *check_host(const char *s)
 {
 	static const char *const wrong = "must be host:port, like api.example.com:443";
 	static const char name[] =
 	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-";
-	size_t host =
-	    *s == '[' ? strspn(s + 1, "0123456789abcdefABCDEF:.") + 1 : strspn(s, name);
 	unsigned port = 0;
+	size_t host;
 
+	if (str_starts(s, "http://"))
+		s += 7;
+	host = *s == '[' ? strspn(s + 1, "0123456789abcdefABCDEF:.") + 1 : strspn(s, name);
 	if (*s == '[' && (host < 3 || s[host++] != ']'))
 		return wrong;
 	if (!host || s[host] != ':')

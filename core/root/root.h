@@ -53,6 +53,7 @@ struct settings {
 	bool lock;              /* only /etc/hcp/hcp.yaml's counts */
 	bool activate_operator; /* only the owner of the root activates */
 	const char *cgroup;
+	const char *ca; /* a PEM file beneath the root; NULL: the system's authorities */
 };
 
 /* Finds and opens the root and reads hcp.yaml. On failure *root and *set are still safe to

@@ -38,7 +38,7 @@ struct lua_conf {
 struct file_conf {
 	int64_t hcp;
 	struct conf_strings packs;
-	const char *state, *tenant, *project_id, *cgroup;
+	const char *state, *tenant, *project_id, *cgroup, *ca;
 	const struct yaml_node *sessions;
 	struct audit_conf audit;
 	struct lua_conf lua;
@@ -83,6 +83,11 @@ static const char *check_path(const char *s)
 static const char *check_absolute(const char *s)
 {
 	return *s == '/' ? check_path(s) : "must be an absolute path";
+}
+
+static const char *check_beneath(const char *s)
+{
+	return *s == '/' ? "must be a path beneath the root" : check_path(s);
 }
 
 static const char *check_socket(const char *s)
@@ -145,6 +150,9 @@ static const struct conf_field file_rows[] = {
 	.names = activate_names),
     ROW(file_conf, "cgroup", CONF_STRING, cgroup, "a delegated cgroup v2 folder to run in",
 	.check = check_absolute),
+    ROW(file_conf, "ca", CONF_STRING, ca,
+	"PEM file beneath the root: the only authorities that servers are checked against",
+	.check = check_beneath),
 };
 const struct conf_table root_settings_table = {"hcp.yaml", file_rows, COUNT(file_rows)};
 
@@ -270,6 +278,7 @@ static int take(const struct conf_ctx *c, const char *real, const struct file_co
 	out->lock = f->lock == CONF_TRUE;
 	out->activate_operator = f->activate == 2;
 	out->cgroup = f->cgroup;
+	out->ca = f->ca;
 	rc = take_lua(c, &f->lua, out, err);
 	if (rc == 0 || c->all)
 		rc |= take_sessions(c, f->sessions, out, err);

@@ -175,6 +175,7 @@ static int copy_options(hcp_options *to, const hcp_options *from)
 static void destroy(hcp_runtime *rt)
 {
 	box_host_close(rt->box);
+	net_free(rt->net);
 	snapshot_put(rt->snap);
 	pthread_cond_destroy(&rt->idle);
 	pthread_mutex_destroy(&rt->lock);
@@ -196,6 +197,14 @@ static void open_box(hcp_runtime *rt)
 		rt->box = NULL;
 }
 
+static int open_net(hcp_runtime *rt)
+{
+	AUTO_FREE char *module = where_net();
+
+	rt->net = net_new(module);
+	return rt->net ? 0 : -1;
+}
+
 hcp_status hcp_open(const hcp_options *o, hcp_runtime **out, hcp_error *err)
 {
 	struct hcp_err nomem = {.code = HCP_E_NOMEM, .text = "out of memory"};
@@ -212,7 +221,7 @@ hcp_status hcp_open(const hcp_options *o, hcp_runtime **out, hcp_error *err)
 	pthread_cond_init(&rt->idle, NULL);
 	if (copy_options(&rt->options, o) == 0)
 		rt->snap = snapshot_open(&rt->options);
-	if (!rt->snap || rt->snap->broken.code == HCP_E_NOMEM) {
+	if (!rt->snap || open_net(rt) < 0 || rt->snap->broken.code == HCP_E_NOMEM) {
 		destroy(rt);
 		return runtime_error(err, &nomem);
 	}

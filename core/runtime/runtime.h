@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "box/box.h"
 #include "include/hcp.h"
+#include "net/net.h"
 #include "policy/policy.h"
 #include "root/root.h"
 
@@ -26,6 +27,8 @@ struct snapshot {
 	struct settings set;
 	struct policy *policy;
 	struct audit *audit;
+	char *ca; /* PEM; NULL: the system's authorities */
+	size_t ca_len;
 	struct stamp stamp;
 	/* Not HCP_E_NONE: every run of this snapshot is denied with it. Set by snapshot_open
 	 * alone. */
@@ -49,6 +52,7 @@ struct hcp_runtime {
 	struct snapshot *snap;
 	unsigned runs;
 	struct hcp_call *active; /* calls with a run under way */
+	struct net *net;         /* what scripts reach hosts through */
 	struct box_host *box;    /* NULL: box_err says why; wraps are refused with it */
 	struct hcp_err box_err;
 };
@@ -118,6 +122,7 @@ int runtime_set_text(char **member, const char *text) HCP_MUST_CHECK;
 
 /* The init program and the data folder (malloc'ed real paths; NULL: not there). */
 char *where_init(void);
+char *where_net(void); /* the module */
 char *where_data(void);
 
 int call_init(hcp_call *c, hcp_runtime *rt) HCP_MUST_CHECK;

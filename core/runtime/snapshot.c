@@ -37,6 +37,9 @@ static int load(struct snapshot *s, const hcp_options *o)
 			 : root_open_state(&s->root, &s->broken) < 0 ||
 			       audit_open(&s->root, &s->set, &s->audit, &s->broken) < 0)
 		return -1;
+	if (s->set.ca && root_read(&s->root, s->set.ca, false, LIMIT_YAML, &s->ca, &s->ca_len,
+				   &s->broken) < 0)
+		return -1;
 	return policy_load(&s->root, &s->set, &s->policy, &s->broken);
 }
 
@@ -59,6 +62,7 @@ void snapshot_put(struct snapshot *s)
 		return;
 	audit_close(s->audit);
 	policy_free(s->policy);
+	free(s->ca);
 	root_close(&s->root);
 	free(s);
 }

@@ -47,6 +47,14 @@ char *where_init(void)
 	return own_folder(dir) < 0 ? NULL : first_there(dir, names);
 }
 
+char *where_net(void)
+{
+	static const char *const names[] = {"hcp-net.so", HCP_NET_FROM_LIB, NULL};
+	char dir[PATH_MAX];
+
+	return own_folder(dir) < 0 ? NULL : first_there(dir, names);
+}
+
 char *where_data(void)
 {
 	static const char *const names[] = {"hcp-data", HCP_DATA_FROM_LIB, NULL};

@@ -65,6 +65,13 @@ void l_secret_keep(lua_State *L, struct secret **handle, struct secret *s)
 	*handle = state->secrets[state->secret_count++] = s;
 }
 
+struct secret *l_secret_of(lua_State *L, int index)
+{
+	struct secret **handle = luaL_testudata(L, index, type_name);
+
+	return handle ? *handle : NULL;
+}
+
 struct bytes l_secret_take(lua_State *L, int index)
 {
 	struct bytes b = {0};

@@ -13,6 +13,8 @@ struct bytes {
 	bool secret;
 };
 struct bytes l_secret_take(lua_State *L, int index);
+/* Whose handle stands there; NULL: none does. */
+struct secret *l_secret_of(lua_State *L, int index);
 
 /* An answer of up to `len` bytes, to be filled in at ->data and ended with as many as it got: a
  * handle where `secret`, else a string. Between the two nothing may stay on the stack. */

@@ -78,6 +78,15 @@ int l_host_sha256(lua_State *L);
 int l_host_hmac_sha256(lua_State *L);
 int l_host_concat(lua_State *L);
 
+/* l_http.c */
+int l_host_http(lua_State *L);
+
+/* l_jwt.c */
+int l_host_jwks(lua_State *L);
+int l_host_sign(lua_State *L);
+int l_host_sign_jwt(lua_State *L);
+int l_host_verify_jwt(lua_State *L);
+
 /* l_host.c */
 int l_host_secret(lua_State *L);
 int l_host_now(lua_State *L);

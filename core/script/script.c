@@ -4,6 +4,7 @@
 #include "script/state.h"
 
 #include "script/l_secret.h"
+#include "script/l_http.h"
 #include "script/modules.h"
 #include "script/value.h"
 
@@ -94,6 +95,7 @@ static int enter(const struct script_call *call, lua_CFunction body, struct scri
 	if (rc == 0)
 		rc = judge(&s, err);
 	l_ctx_batch_free(&s);
+	l_http_free(&s);
 	l_secret_free(&s);
 	buf_free(&s.scratch);
 	free(s.keys);

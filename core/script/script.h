@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 
+struct net_grant;
 struct secret;
 
 /* A secret under a name, as a Binding holds them. */
@@ -61,6 +62,8 @@ struct script_host {
 	/* host.secret: one that the operator listed for this script. The script's hold is
 	 * dropped when the call ends. */
 	int (*secret)(void *user, const char *name, struct secret **out, struct hcp_err *err);
+	/* What host.http and ctx.http may reach; NULL: nothing. */
+	const struct net_grant *net;
 };
 
 /* Stacks kept between calls; a runtime has one. Any thread. Freed after the last call. */

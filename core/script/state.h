@@ -51,6 +51,7 @@ struct script_state {
 	struct script_key *keys;
 	size_t key_count, key_cap;
 	struct script_batch *batch;
+	struct script_http *http;
 	struct secret **secrets; /* those that handles point to; held until the call ends */
 	size_t secret_count, secret_cap;
 };

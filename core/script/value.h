@@ -34,6 +34,11 @@ void script_read_json(lua_State *L, const char *text, size_t len, const char *ro
 void script_write_json(lua_State *L, int index, const char *root, size_t limit,
 		       struct buf *out);
 
+/* The same where a handle may stand for a string: `secret` writes what stands for it. */
+void script_write_json_with(lua_State *L, int index, const char *root, size_t limit,
+			    void (*secret)(lua_State *L, struct secret *s, struct buf *out),
+			    struct buf *out);
+
 void script_push_null(lua_State *L);
 /* What the table at `index` is known to be. */
 void script_mark_array(lua_State *L, int index);

@@ -2,6 +2,7 @@
 /* The bridge out of Lua. What comes out depends on the value alone, never on the order in which
  * a hash table happens to lie: keys are written in the order in which they came in, new ones
  * behind them by their bytes. Only raw access is used, so no code of the script runs. */
+#include "script/l_secret.h"
 #include "script/value.h"
 
 #include "base/json.h"
@@ -15,6 +16,7 @@ struct writer {
 	const struct script_path *root;
 	struct buf *out;
 	size_t limit;
+	void (*secret)(lua_State *L, struct secret *s, struct buf *out); /* NULL: raises */
 };
 
 static void write(struct writer *w, struct script_path *at);
@@ -269,6 +271,11 @@ static void write(struct writer *w, struct script_path *at)
 	case LUA_TLIGHTUSERDATA: /* hcp.null is the only one there is */
 		buf_puts(w->out, "null");
 		return;
+	case LUA_TUSERDATA:
+		if (!w->secret || !l_secret_of(w->L, -1))
+			break;
+		w->secret(w->L, l_secret_of(w->L, -1), w->out);
+		return;
 	default:
 		break;
 	}
@@ -278,8 +285,15 @@ static void write(struct writer *w, struct script_path *at)
 
 void script_write_json(lua_State *L, int index, const char *root, size_t limit, struct buf *out)
 {
+	script_write_json_with(L, index, root, limit, NULL, out);
+}
+
+void script_write_json_with(lua_State *L, int index, const char *root, size_t limit,
+			    void (*secret)(lua_State *L, struct secret *s, struct buf *out),
+			    struct buf *out)
+{
 	struct script_path at = {.root = root};
-	struct writer w = {L, script_state_of(L), &at, out, limit};
+	struct writer w = {L, script_state_of(L), &at, out, limit, secret};
 
 	luaL_checkstack(L, 10, NULL);
 	w.s->key_count = 0;

@@ -1,0 +1,80 @@
+# A server with every fault that a client must stand: tls_server.py CERT KEY PORT_FILE LOG [plain]. It writes its port, and a
+# line for each request.
+import http.server, json, os, ssl, sys, time
+
+cert, key, port_file, log = sys.argv[1:5]
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def answer(self):
+        size = int(self.headers.get("Content-Length") or 0)
+        body = self.rfile.read(size)
+        with open(log, "a") as f:
+            f.write(json.dumps({"method": self.command, "path": self.path, "body": body.decode("latin-1"),
+                                "headers": {k.lower(): v for k, v in self.headers.items()}}) + "\n")
+        path = self.path.split("?")[0]
+        if path == "/redirect":
+            return self.send(302, b"", {"Location": self.headers["X-To"]})
+        if path == "/huge":
+            return self.send(200, b"x" * (256 * 1024 + 1))
+        if path == "/full":
+            return self.send(200, b"x" * (256 * 1024))
+        if path == "/hang":
+            time.sleep(3600)
+        if path == "/drip":
+            self.send_response(200)
+            self.end_headers()
+            while True:
+                self.wfile.write(b"x")
+                self.wfile.flush()
+                time.sleep(0.05)
+        if path == "/cut":
+            self.send_response(200)
+            self.send_header("Content-Length", "100")
+            self.end_headers()
+            self.wfile.write(b"short")
+            self.close_connection = True
+            return
+        if path == "/token":
+            return self.send(200, b'{"auth": {"client\\u005ftoken": "s3cr\\"3t-t0ken"}, "again": "s3cr\\"3t-t0ken", "n": 3}',
+                             {"Content-Type": "application/json"})
+        if path == "/echo":
+            seen = {"body": body.decode("latin-1"), "auth": self.headers.get("Authorization"), "path": self.path}
+            return self.send(200, json.dumps(seen).encode(), {"Content-Type": "application/json",
+                                                              "X-Seen": self.headers.get("Authorization") or ""})
+        files = os.path.dirname(log) + "/served" + path
+        if os.path.isfile(files):
+            with open(files, "rb") as f:
+                return self.send(200, f.read(), {"Content-Type": "application/json"})
+        self.send(404, b"no such page")
+
+    do_GET = do_POST = do_PUT = do_DELETE = answer
+
+    def send(self, status, body, headers={}):
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args):
+        pass
+
+
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request, address):
+        pass
+
+
+server = Server(("127.0.0.1", 0), Handler)
+if "plain" not in sys.argv:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+with open(port_file + ".new", "w") as f:
+    f.write(str(server.server_address[1]))
+os.rename(port_file + ".new", port_file)
+server.serve_forever()
