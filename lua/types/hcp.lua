@@ -105,6 +105,10 @@ function adapter_ctx.hex(x) end
 ---@param x hcp.Bytes
 ---@return string | hcp.Handle
 function adapter_ctx.uri(x) end
+---To the hosts of `packs.<id>.http` of the policy.
+---@param request hcp.HttpRequest
+---@return hcp.HttpAnswer
+function adapter_ctx.http(request) end
 ---@param ... hcp.Bytes
 ---@return string | hcp.Handle
 function adapter_ctx.concat(...) end
@@ -188,6 +192,38 @@ function host.random(n) end
 ---@param text hcp.Bytes
 ---@return boolean
 function host.verify_password(hash, text) end
+---@class hcp.HttpRequest
+---@field url hcp.Bytes
+---@field method? string
+---@field headers? table<string, hcp.Bytes>
+---@field query? table<string, hcp.Bytes | number | boolean>
+---@field form? table<string, hcp.Bytes | number | boolean>
+---@field json? any
+---@field body? hcp.Bytes
+---@field timeout? number seconds, at most 10
+---@field secrets? string[] strings of the JSON answer that become handles
+---@class hcp.HttpAnswer
+---@field status integer
+---@field headers table<string, string>
+---@field body? string
+---@field json? any
+---@param request hcp.HttpRequest
+---@return hcp.HttpAnswer
+function host.http(request) end
+---@param url string
+---@param again? boolean where the set that was given lacks a key
+---@return table
+function host.jwks(url, again) end
+---@param what { token: hcp.Bytes, jwks?: table, key?: hcp.Bytes, algs: string[], audience: string | string[], issuer: string, leeway?: integer }
+---@return table? claims
+---@return string? why
+function host.verify_jwt(what) end
+---@param what { alg: string, key: hcp.Bytes, claims: table, header?: table }
+---@return hcp.Handle
+function host.sign_jwt(what) end
+---@param what { alg: string, key: hcp.Bytes, data: hcp.Bytes }
+---@return string
+function host.sign(what) end
 ---@return integer seconds since 1970
 function host.now() end
 ---@param t number seconds since 1970

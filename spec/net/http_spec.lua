@@ -117,8 +117,8 @@ hcp.fail(("%%s %%s %%s %%s %%s"):format(type(a.json.auth.client_token), a.json.a
     for _, row in ipairs(rows) do
       assert.equal(row[3], fails(('{ url = "%s" }'):format(row[1]), row[2]))
     end
-    for _, url in ipairs { "https://a@" .. at .. "/", "https://" .. at .. "/#f", "ftp://" .. at, "file:///etc/passwd", "https://" .. at .. "\\@x",
-      "https://" .. at .. "/ x", "https:/" .. at, "https://" .. at .. "x", "//" .. at, "" } do
+    for _, url in ipairs { "https://a@" .. at .. "/", "https://" .. at .. "/#f", "ftp://" .. at, "file:///etc/passwd",
+      "https://" .. at .. "\\@x", "https://" .. at .. "/ x", "https:/" .. at, "https://" .. at .. "x", "//" .. at, "" } do
       assert.equal("the URL must be https://host[:port]/… in ASCII, without a user or a fragment",
         fails(("{ url = %q }"):format(url)))
     end
