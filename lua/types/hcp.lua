@@ -214,7 +214,15 @@ function host.http(request) end
 ---@param again? boolean where the set that was given lacks a key
 ---@return table
 function host.jwks(url, again) end
----@param what { token: hcp.Bytes, jwks?: table, key?: hcp.Bytes, algs: string[], audience: string | string[], issuer: string, leeway?: integer }
+---@class hcp.TokenDemand
+---@field token hcp.Bytes
+---@field jwks? table a key set; or
+---@field key? hcp.Bytes a public key
+---@field algs string[] of RS256, ES256, EdDSA
+---@field audience string | string[] one of them must be named
+---@field issuer string
+---@field leeway? integer seconds
+---@param what hcp.TokenDemand
 ---@return table? claims
 ---@return string? why
 function host.verify_jwt(what) end
