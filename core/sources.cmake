@@ -37,7 +37,12 @@ set(HCP_INIT_SOURCES
 
 # Serving: between the command line and the public library, bytes in and out.
 set(HCP_FACE_SOURCES
-  face/lines.c face/request.c face/socket.c face/serve.c face/mcp_write.c face/mcp_tools.c face/mcp_consent.c face/mcp_call.c face/mcp_jobs.c face/mcp.c)
+  face/lines.c face/request.c face/socket.c face/serve.c face/http_guard.c face/http.c face/mcp_write.c face/mcp_tools.c face/mcp_consent.c face/mcp_call.c face/mcp_jobs.c face/mcp.c)
+
+# hcp-http.so, which alone is linked with libmicrohttpd.
+set(HCP_HTTP_SOURCES
+  face/lines.c face/request.c face/http_guard.c
+  face/http/openapi.c face/http/job.c face/http/request.c face/http/judge.c face/http/handler.c face/http/loop.c face/http/door.c)
 
 set(HCP_NET_SOURCES
   base/err.c net/module/http.c net/module/key.c net/module/sign.c net/module/door.c)

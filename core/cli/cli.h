@@ -24,8 +24,9 @@ struct cli {
 	bool json, raw, verbose, help, version, trace_denials, progress;
 	const char *checkpoint, *key, *format, *lines; /* audit */
 	bool follow, create;
-	bool composite;     /* pack new */
-	const char *socket; /* serve */
+	bool composite;            /* pack new */
+	const char *socket, *http; /* serve */
+	const char *host[CLI_LIST + 1], *origin[CLI_LIST + 1];
 	bool stdio;
 	int argc;             /* words that are no options, the verb's own name left out */
 	char **argv, **words; /* within `words`, which main frees */

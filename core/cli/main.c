@@ -49,8 +49,8 @@ const struct cli_verb cli_verbs[] = {
     {"completion", "completion bash|zsh|fish",
      "a script that makes a shell complete words of hcp and of links", cmd_completion,
      CLI_ALONE, NULL},
-    {"serve", "serve --stdio | --socket PATH",
-     "one envelope a line in, one result a line out, many at once", cmd_serve, CLI_ALONE,
+    {"serve", "serve --stdio | --socket PATH | --http [ADDR:]PORT",
+     "answer many at once: an envelope a line, or HTTP", cmd_serve, CLI_ALONE,
      cli_serve_options},
     {NULL, NULL, NULL, NULL, CLI_ALONE, NULL},
 };

@@ -334,6 +334,10 @@ HCP_API hcp_status hcp_pack_lint(hcp_runtime *rt, const char *pack, hcp_result *
  * folder's owner alone (HCP_EDENIED). */
 HCP_API hcp_status hcp_policy_who(hcp_runtime *rt, const char *pack, const char *verb_key,
 				  hcp_result **out, hcp_error *err);
+/* Which auth provider would be asked who the call's invoker is, for a host that serves others:
+ * {provider}, without it where the policy has none for such a call. */
+HCP_API hcp_status hcp_policy_provider(hcp_runtime *rt, hcp_call *c, hcp_result **out,
+				       hcp_error *err);
 
 #ifdef __cplusplus
 }

@@ -97,3 +97,40 @@ hcp_status hcp_policy_who(hcp_runtime *rt, const char *pack, const char *verb_ke
 	json_decref(value);
 	return *out ? HCP_OK : HCP_ENOMEM;
 }
+
+static json_t *provider(const struct snapshot *s, const hcp_call *c, struct hcp_err *err)
+{
+	const struct policy_auth *auth;
+	json_t *value;
+
+	if (s->broken.code != HCP_E_NONE) {
+		*err = s->broken;
+		return NULL;
+	}
+	auth = policy_auth_for(s->policy, c->token != NULL,
+			       runtime_face_name(c->rt->options.face));
+	value = json_pack("{s:s*}", "provider", auth ? auth->provider : NULL);
+	if (!value)
+		hcp_fail_nomem(err);
+	return value;
+}
+
+hcp_status hcp_policy_provider(hcp_runtime *rt, hcp_call *c, hcp_result **out, hcp_error *err)
+{
+	struct hcp_err why = {0};
+	struct snapshot *s;
+	json_t *value;
+
+	if (out)
+		*out = NULL;
+	if (!rt || !out || !c || c->rt != rt)
+		return HCP_EINVAL;
+	s = runtime_snapshot(rt);
+	value = provider(s, c, &why);
+	snapshot_put(s);
+	if (!value)
+		return runtime_error(err, &why);
+	*out = result_from_json(value);
+	json_decref(value);
+	return *out ? HCP_OK : HCP_ENOMEM;
+}
