@@ -202,7 +202,7 @@ def refusals():
     status, _, body = raw(head + b"".join(b"1\r\n%c\r\n" % c for c in small) + b"0\r\n\r\n")
     same((200, good("one\n")), (status, json.loads(body)))
     # what is no HTTP, or too much of it
-    for junk in (b"nope\r\n\r\n", b"\0\0\0\0\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03\r\n\r\n",
+    for junk in (b"nope\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03\r\n\r\n",
                  b"GET /packs HTTP/1.1\r\n\r\n", text("GET", "/packs", X="y" * 80000), text("GET", "/" + "y" * 80000),
                  text("POST", "/exec", one, Content_Length="-1"), text("POST", "/exec", one, Content_Length="0x10"), text("POST", "/exec", Content_Length=10 ** 30)):
         got = raw(junk)
@@ -371,6 +371,79 @@ def slow():
     same(b"", t.recv(10))  # nothing was asked
     th.join(30)
     same([s], ended)
+    fine(ask("echo x"), good("x\n"))
+    end(p)
+
+
+def state_of(p):
+    """What must be the same before and after: descriptors, threads, children; and memory in KiB."""
+    status = open("/proc/%d/status" % p.pid).read()
+    children = open("/proc/%d/task/%d/children" % (p.pid, p.pid)).read().split()
+    fds = sorted(os.readlink("/proc/%d/fd/%s" % (p.pid, n)).split(":")[0] for n in os.listdir("/proc/%d/fd" % p.pid))
+    return (fds, re.search(r"Threads:\s+(\d+)", status).group(1), children), int(re.search(r"VmRSS:\s+(\d+)", status).group(1))
+
+
+def misbehave(until_):
+    """Cut off in the middle of a request, in the middle of a run; slow; and back again."""
+    whole = text("POST", "/exec", ask("sleep 0.05; echo x"))
+    while time.time() < until_:
+        for part in (whole[:20], whole[:-3], whole):
+            s = connect()
+            s.sendall(part)
+            time.sleep(0.02)
+            s.close()
+        s = connect()
+        for i in range(0, len(whole), 16):
+            s.sendall(whole[i:i + 16])
+            time.sleep(0.005)
+        got = answer(s)
+        assert (got[0], json.loads(got[2])) == (200, good("x\n")), got
+        s.close()
+
+
+def load():
+    seconds = int(os.environ.get("HCP_LOAD_SECONDS", "10"))
+    p = serve()
+    threading.Thread(target=lambda: [None for _ in p.stderr], daemon=True).start()
+    failed = []
+
+    def bad_one():
+        try:
+            misbehave(time.time() + seconds)
+        except BaseException as e:
+            failed.append(repr(e))
+
+    def bout(seconds_):
+        return subprocess.run(["wrk", "-t2", "-c56", "-d%ds" % seconds_, "--timeout", "30s", "-s", "spec/face/load.lua",
+                               "http://127.0.0.1:%d" % PORT], capture_output=True, text=True)
+    fine(ask("echo x"), good("x\n"))
+    time.sleep(0.2)
+    before, _ = state_of(p)
+    bout(2)
+    _, warm = state_of(p)
+    bad_ones = [threading.Thread(target=bad_one) for _ in range(8)]
+    for t in bad_ones:
+        t.start()
+    got = bout(seconds)
+    for t in bad_ones:
+        t.join()
+    same([], failed)
+    told = [line.split(" ") for line in got.stdout.splitlines() if line.startswith("told ")]
+    assert len(told) == 2, got
+    for line in told:
+        same(["0", "-"], line[1:3])
+        assert all(int(n) > 0 for n in line[3:]) and len(line) == 10, got.stdout
+    assert "errors 0 0 0 0" in got.stdout, got.stdout
+    def settled():
+        try:
+            return state_of(p)[0] == before
+        except FileNotFoundError:
+            return False
+    until(settled)
+    _, after = state_of(p)
+    # a sanitizer keeps what was freed
+    room = 8 if "libasan" not in open("/proc/%d/maps" % p.pid).read() else 400
+    assert after < warm + room * 1024, "%d KiB, then %d" % (warm, after)
     fine(ask("echo x"), good("x\n"))
     end(p)
 

@@ -1,5 +1,6 @@
 -- `hcp serve --http`: what clients get that ask well, badly, from a browser's page, slowly or not to the end. The clients are
 -- http.py.
+local http_world = require "http_world"
 local world = require "world"
 
 local quote = world.quote
@@ -7,17 +8,7 @@ local quote = world.quote
 describe("hcp serve --http", function()
   local w
   before_each(function()
-    w = world.new()
-    w:shell("sandbox: { limits: { timeout: 60s, output: 1M } }")
-    w:put("policies/spec.yaml", (world.read(w.root .. "/policies/spec.yaml"):gsub('"%*"', '"tok:a"', 1)))
-    w:put("policies/auth/who.lua", [[
-return function(request)
-  if not request.token or request.peer then return nil, "who are you" end
-  return { id = "tok:" .. request.token:sub(10) }
-end
-]])
-    w:policy("auth: { provider: who }\n", "auth")
-    w:put("hcp.yaml", "hcp: 1\naudit: { sync: os }\nsessions: { default: { packs: [probe] } }\n")
+    w = http_world()
   end)
   after_each(function() w:close() end)
 
@@ -30,7 +21,6 @@ end
     { "gone", "leaves no process when a client, or the server, is gone" },
     { "drain", "finishes what runs at a signal, and cancels it at a second one" },
     { "starved", "waits where it has no descriptor for a client" },
-    { "slow", "gives slow clients only so much time" },
   } do
     it(case[2], function()
       local status, out, err = world.sh(("python3 spec/face/http.py %s %s %s %s %s"):format(case[1], quote(world.hcp),
