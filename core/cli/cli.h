@@ -24,6 +24,7 @@ struct cli {
 	bool json, raw, verbose, help, version, trace_denials, progress;
 	const char *checkpoint, *key, *format, *lines; /* audit */
 	bool follow, create;
+	const char *run;           /* explain */
 	bool composite;            /* pack new */
 	const char *socket, *http; /* serve */
 	const char *host[CLI_LIST + 1], *origin[CLI_LIST + 1];
@@ -88,6 +89,7 @@ int cmd_session(struct cli *c);
 int cmd_packs(struct cli *c);
 int cmd_workspace(struct cli *c);
 int cmd_explain(struct cli *c);
+int cli_explain_run(struct cli *c, const char *id); /* by the audit log */
 int cmd_policy(struct cli *c);
 int cmd_secret(struct cli *c);
 int cmd_pack(struct cli *c);

@@ -9,6 +9,8 @@
 const struct cli_option cli_explain_options[] = {
     {"--principal", NULL, "ID", "for somebody else: an id, or a principal as JSON",
      offsetof(struct cli, principal)},
+    {"--run", NULL, "ID", "why that run ended as it did, by the audit log",
+     offsetof(struct cli, run)},
     {NULL, NULL, NULL, NULL, 0},
 };
 
@@ -111,5 +113,15 @@ static int explain(struct cli *c, const char *envelope, size_t len, const char *
 
 int cmd_explain(struct cli *c)
 {
-	return cli_with_envelope(c, cli_verb_of(cmd_explain), explain);
+	/* only a log that is open can be read */
+	int status = cli_open(c, c->run ? CLI_RUNS : CLI_LOOKS);
+
+	if (status)
+		return status;
+	if (!c->run)
+		return cli_with_envelope(c, cli_verb_of(cmd_explain), explain);
+	if (c->argc > 0 || c->principal)
+		return cli_usage(cli_verb_of(cmd_explain),
+				 "--run ID stands alone: the log has the rest");
+	return cli_explain_run(c, c->run);
 }
