@@ -282,30 +282,30 @@ packs:
       local status, out, err = w:cli { "explain", "--run", id }
       assert.equal(0, status, err)
       local e = cjson.decode(out)
-      local verdicts = {}
-      for i, step in ipairs(e.steps) do verdicts[i] = step.verdict .. (step.error and ": " .. step.error or "") end
-      return e, table.concat(verdicts, " ")
+      local list = {}
+      for i, step in ipairs(e.steps) do list[i] = step.verdict .. (step.error and ": " .. step.error or "") end
+      return e, table.concat(list, " ")
     end
     local function run_of(verb, args)
       w:exec("demo", verb, args)
       local all = w:audit()
       return all[#all].run_id, all
     end
-    local e, verdicts = told((run_of("plain", { n = 3 })))
+    local e, said = told((run_of("plain", { n = 3 })))
     assert.same({ true, "demo", "plain", nil, 2 }, { e.ok, e.pack_id, e.verb_key, e.error, #e.records })
-    assert.equal(("passed "):rep(9), verdicts .. " ")
-    e, verdicts = told((run_of("mark")))
+    assert.equal(("passed "):rep(9), said .. " ")
+    e, said = told((run_of("mark")))
     assert.same({ false, "confirm required", "deny" }, { e.ok, e.error, e.records[1].kind })
-    assert.equal(("passed "):rep(5) .. "refused: confirm required" .. (" not reached"):rep(3), verdicts)
+    assert.equal(("passed "):rep(5) .. "refused: confirm required" .. (" not reached"):rep(3), said)
     local id, all = run_of("plain", { n = 4 })
     -- as if hcp had been killed before the end
     local log = w.state .. "/audit/audit.jsonl"
     local whole = world.read(log)
     assert.equal("end", all[#all].kind)
     world.write(log, whole:sub(1, #whole - #whole:match("[^\n]*\n$")), "600")
-    e, verdicts = told(id)
+    e, said = told(id)
     assert.same({ false, "it has no end record: it is still running, or hcp was killed" }, { e.ok, e.error })
-    assert.equal(("passed "):rep(6) .. "not known not known not known", verdicts)
+    assert.equal(("passed "):rep(6) .. "not known not known not known", said)
     world.write(log, whole, "600")
     local _, out = world.sh(("script -qec '%s --root %s --state %s explain --run %s' /dev/null"):format(world.hcp, w.root, w.state, id))
     assert.matches("9 audit        passed\r\nbegan ", out, 1, true)
