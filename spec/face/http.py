@@ -379,7 +379,13 @@ def state_of(p):
     """What must be the same before and after: descriptors, threads, children; and memory in KiB."""
     status = open("/proc/%d/status" % p.pid).read()
     children = open("/proc/%d/task/%d/children" % (p.pid, p.pid)).read().split()
-    fds = sorted(os.readlink("/proc/%d/fd/%s" % (p.pid, n)).split(":")[0] for n in os.listdir("/proc/%d/fd" % p.pid))
+    fds = []
+    for n in os.listdir("/proc/%d/fd" % p.pid):
+        try:
+            fds.append(os.readlink("/proc/%d/fd/%s" % (p.pid, n)).split(":")[0])
+        except FileNotFoundError:
+            pass  # it was closed meanwhile
+    fds.sort()
     return (fds, re.search(r"Threads:\s+(\d+)", status).group(1), children), int(re.search(r"VmRSS:\s+(\d+)", status).group(1))
 
 
@@ -434,12 +440,7 @@ def load():
         same(["0", "-"], line[1:3])
         assert all(int(n) > 0 for n in line[3:]) and len(line) == 10, got.stdout
     assert "errors 0 0 0 0" in got.stdout, got.stdout
-    def settled():
-        try:
-            return state_of(p)[0] == before
-        except FileNotFoundError:
-            return False
-    until(settled)
+    until(lambda: state_of(p)[0] == before)
     _, after = state_of(p)
     # a sanitizer keeps what was freed
     room = 8 if "libasan" not in open("/proc/%d/maps" % p.pid).read() else 400
