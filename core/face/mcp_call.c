@@ -8,6 +8,19 @@
 
 #define LIST_TTL_MS 0 /* the policy may change at any time */
 
+/* Whether the client still wants an answer; from here on nothing but that is written, and the
+ * request's id is free for another. */
+static bool may_answer(struct mcp_job *j)
+{
+	bool may;
+
+	pthread_mutex_lock(&j->m->lock);
+	j->answered = true;
+	may = !j->cancelled;
+	pthread_mutex_unlock(&j->m->lock);
+	return may;
+}
+
 void mcp_do_list(struct mcp_job *j)
 {
 	hcp_error err = {.size = sizeof(err)};
@@ -16,6 +29,7 @@ void mcp_do_list(struct mcp_job *j)
 
 	hcp_refresh(j->m->rt, NULL); /* what failed denies, with its reason */
 	why = mcp_tools(j->m, j->call, &out, &err);
+	(void)may_answer(j); /* a list is short: it isn't cancelled */
 	if (why) {
 		buf_printf(&text, "config: %s%s%s", err.file, err.file[0] ? ": " : "", why);
 		mcp_error(j->m, j->id, RPC_INTERNAL, text.data ? text.data : why, NULL);
@@ -48,18 +62,6 @@ static void add_text(struct buf *out, hcp_str value)
 		buf_add(out, value.data, value.len);
 	else
 		json_add_string(out, value.data, value.len);
-}
-
-/* Whether the client still wants an answer; from here on nothing but that is written. */
-static bool may_answer(struct mcp_job *j)
-{
-	bool may;
-
-	pthread_mutex_lock(&j->m->lock);
-	j->answered = true;
-	may = !j->cancelled;
-	pthread_mutex_unlock(&j->m->lock);
-	return may;
 }
 
 static void answer(struct mcp_job *j, const hcp_result *res)
@@ -194,14 +196,16 @@ void mcp_do_call(struct mcp_job *j)
 	json_t *pack = NULL, *verb = NULL;
 	AUTO_BUF envelope = {0};
 
-	if (!find(j, json_string_value(name), &pack, &verb))
-		mcp_error(j->m, j->id, RPC_PARAMS, "there is no such tool",
-			  json_pack("{s:O}", "name", name));
-	else if (write_envelope(&envelope, pack, verb,
-				json_object_get(j->params, "arguments")) < 0)
+	if (!find(j, json_string_value(name), &pack, &verb)) {
+		if (may_answer(j))
+			mcp_error(j->m, j->id, RPC_PARAMS, "there is no such tool",
+				  json_pack("{s:O}", "name", name));
+	} else if (write_envelope(&envelope, pack, verb,
+				  json_object_get(j->params, "arguments")) < 0) {
 		mcp_error(j->m, j->id, RPC_INTERNAL, "out of memory", NULL);
-	else
+	} else {
 		exec(j, &envelope);
+	}
 	json_decref(pack);
 	json_decref(verb);
 }

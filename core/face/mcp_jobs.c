@@ -173,7 +173,7 @@ bool mcp_id_in_use(struct mcp *m, const json_t *id)
 
 	pthread_mutex_lock(&m->lock);
 	for (const struct mcp_job *j = m->jobs; j; j = j->next)
-		used |= json_equal(j->id, id) != 0;
+		used |= !j->answered && json_equal(j->id, id);
 	pthread_mutex_unlock(&m->lock);
 	return used;
 }

@@ -119,7 +119,7 @@ void mcp_job_free(struct mcp_job *j);
 bool mcp_wait(struct mcp_job *j, const json_t *question);
 void mcp_cancel(struct mcp *m, const json_t *id);
 void mcp_answered(struct mcp *m, const json_t *id, enum mcp_answer answer);
-bool mcp_id_in_use(struct mcp *m, const json_t *id);
+bool mcp_id_in_use(struct mcp *m, const json_t *id); /* of a request without an answer so far */
 /* Tells clients that asked for it that their runs go on. */
 void mcp_tick(struct mcp *m);
 bool mcp_has_jobs(struct mcp *m);
