@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Clients of `hcp serve --http` that behave and misbehave: python3 http.py SCENARIO HCP ROOT STATE DIR. Prints "ok" where the
 # server did right; else the assertion that failed. A limit in time ends what has failed already.
-import glob, json, os, re, resource, signal, socket, struct, subprocess, sys, threading, time
+import atexit, glob, json, os, re, resource, signal, socket, struct, subprocess, sys, threading, time
 
 scenario, HCP, ROOT, STATE, DIR = sys.argv[1:6]
 MARK = "marker" + os.urandom(12).hex()  # of programs: no argv of ours may hold it
@@ -32,8 +32,10 @@ def alive():
 
 
 def start(where="0", *words):
-    return subprocess.Popen([HCP, "--root", ROOT, "--state", STATE, "serve", "--http", where, *words], stdin=subprocess.DEVNULL,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    p = subprocess.Popen([HCP, "--root", ROOT, "--state", STATE, "serve", "--http", where, *words], stdin=subprocess.DEVNULL,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    atexit.register(p.kill)  # where something failed
+    return p
 
 
 def serve(*words):

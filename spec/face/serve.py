@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # A client of `hcp serve` that behaves and misbehaves: python3 serve.py SCENARIO HCP ROOT STATE DIR. Prints "ok" where the
 # server did right; else the assertion that failed. A limit in time ends what has failed already.
-import fcntl, glob, json, os, resource, signal, socket, subprocess, sys, time
+import atexit, fcntl, glob, json, os, resource, signal, socket, subprocess, sys, time
 
 scenario, HCP, ROOT, STATE, DIR = sys.argv[1:6]
 MARK = "marker" + os.urandom(12).hex()  # of programs: no argv of ours may hold it
@@ -9,8 +9,10 @@ PATH = DIR + "/sock"
 
 
 def serve(*words):
-    return subprocess.Popen([HCP, "--root", ROOT, "--state", STATE, "serve", *words], stdin=subprocess.PIPE,
-                            stdout=subprocess.PIPE, stderr=open(DIR + "/err", "ab"))
+    p = subprocess.Popen([HCP, "--root", ROOT, "--state", STATE, "serve", *words], stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE, stderr=open(DIR + "/err", "ab"))
+    atexit.register(p.kill)  # where something failed
+    return p
 
 
 def ask(script, **more):

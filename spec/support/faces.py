@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Asks the same of every server: {"hcp": [words], "dir": folder, "stdio"|"socket"|"http"|"mcp": [lines]} on stdin, the answers' lines by
 face on stdout. A server gets its next line once it has answered the last."""
+import atexit
 import http.client
 import json
 import re
@@ -13,7 +14,9 @@ job = json.load(sys.stdin)
 
 
 def start(*words, **more):
-    return subprocess.Popen([*job["hcp"], *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, **more)
+    p = subprocess.Popen([*job["hcp"], *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, **more)
+    atexit.register(p.kill)  # where something failed
+    return p
 
 
 def end(p):
