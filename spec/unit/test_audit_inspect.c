@@ -292,6 +292,7 @@ static void checkpoints(void **state)
 	assert_int_equal(c.seq, 0);
 	*digit = '3';
 	memset(&err, 0, sizeof(err));
+	strcpy(again, key);
 	again[0] = again[0] == '0' ? '1' : '0';
 	assert_int_equal(audit_checkpoint_read(out.data, out.len, again, &c, &err), -1);
 	assert_non_null(strstr(err.text, "isn't signed by that key"));
