@@ -135,6 +135,30 @@ bool utf8_valid(const char *s, size_t len)
 	return true;
 }
 
+size_t utf8_put(unsigned c, unsigned char out[4])
+{
+	if (c < 0x80) {
+		out[0] = (unsigned char)c;
+		return 1;
+	}
+	if (c < 0x800) {
+		out[0] = (unsigned char)(0xc0 | c >> 6);
+		out[1] = (unsigned char)(0x80 | (c & 63));
+		return 2;
+	}
+	if (c < 0x10000) {
+		out[0] = (unsigned char)(0xe0 | c >> 12);
+		out[1] = (unsigned char)(0x80 | (c >> 6 & 63));
+		out[2] = (unsigned char)(0x80 | (c & 63));
+		return 3;
+	}
+	out[0] = (unsigned char)(0xf0 | c >> 18);
+	out[1] = (unsigned char)(0x80 | (c >> 12 & 63));
+	out[2] = (unsigned char)(0x80 | (c >> 6 & 63));
+	out[3] = (unsigned char)(0x80 | (c & 63));
+	return 4;
+}
+
 void utf8_clean(struct buf *out, const char *s, size_t len)
 {
 	size_t from = 0, i = 0;

@@ -31,6 +31,8 @@ bool str_starts(const char *s, const char *prefix);
  * where it is none. */
 size_t utf8_len(const char *s, size_t left);
 bool utf8_valid(const char *s, size_t len);
+/* Writes the code point c, which utf8_len would take; how many bytes. */
+size_t utf8_put(unsigned c, unsigned char out[4]);
 /* Appends s with every byte that is no UTF-8 replaced by U+FFFD. */
 void utf8_clean(struct buf *out, const char *s, size_t len);
 

@@ -3,6 +3,8 @@
  * locked memory into locked memory and nowhere else. The text was judged before. Pure. */
 #include "script/l_http.h"
 
+#include "base/str.h"
+
 #include <string.h>
 
 struct text {
@@ -62,30 +64,6 @@ static int hex4(const char *p, unsigned *out)
 	return 0;
 }
 
-static size_t put_utf8(unsigned c, unsigned char *out)
-{
-	if (c < 0x80) {
-		out[0] = (unsigned char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		out[0] = (unsigned char)(0xc0 | c >> 6);
-		out[1] = (unsigned char)(0x80 | (c & 63));
-		return 2;
-	}
-	if (c < 0x10000) {
-		out[0] = (unsigned char)(0xe0 | c >> 12);
-		out[1] = (unsigned char)(0x80 | (c >> 6 & 63));
-		out[2] = (unsigned char)(0x80 | (c & 63));
-		return 3;
-	}
-	out[0] = (unsigned char)(0xf0 | c >> 18);
-	out[1] = (unsigned char)(0x80 | (c >> 12 & 63));
-	out[2] = (unsigned char)(0x80 | (c >> 6 & 63));
-	out[3] = (unsigned char)(0x80 | (c & 63));
-	return 4;
-}
-
 /* \uXXXX, or two of them; *p stands behind the "u". */
 static int put_escape(const char **p, const char *end, unsigned char *out, size_t *len)
 {
@@ -103,7 +81,7 @@ static int put_escape(const char **p, const char *end, unsigned char *out, size_
 	} else if (high >= 0xdc00 && high < 0xe000) {
 		return -1;
 	}
-	*len += put_utf8(high, out + *len);
+	*len += utf8_put(high, out + *len);
 	return 0;
 }
 

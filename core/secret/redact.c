@@ -121,26 +121,7 @@ static size_t unescape_u(const unsigned char *p, const unsigned char *end, unsig
 	}
 	if (c < 0)
 		return 0;
-	if (c < 0x80) {
-		out[0] = (unsigned char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		out[0] = (unsigned char)(0xc0 | c >> 6);
-		out[1] = (unsigned char)(0x80 | (c & 63));
-		return 2;
-	}
-	if (c < 0x10000) {
-		out[0] = (unsigned char)(0xe0 | c >> 12);
-		out[1] = (unsigned char)(0x80 | (c >> 6 & 63));
-		out[2] = (unsigned char)(0x80 | (c & 63));
-		return 3;
-	}
-	out[0] = (unsigned char)(0xf0 | c >> 18);
-	out[1] = (unsigned char)(0x80 | (c >> 12 & 63));
-	out[2] = (unsigned char)(0x80 | (c >> 6 & 63));
-	out[3] = (unsigned char)(0x80 | (c & 63));
-	return 4;
+	return utf8_put((unsigned)c, out);
 }
 
 /* The bytes that the JSON text at p stands for. */
