@@ -113,15 +113,16 @@ static int explain(struct cli *c, const char *envelope, size_t len, const char *
 
 int cmd_explain(struct cli *c)
 {
-	/* only a log that is open can be read */
-	int status = cli_open(c, c->run ? CLI_RUNS : CLI_LOOKS);
+	int status;
 
+	if (c->run && (c->argc > 0 || c->principal))
+		return cli_usage(cli_verb_of(cmd_explain),
+				 "--run ID stands alone: the log has the rest");
+	/* only a log that is open can be read */
+	status = cli_open(c, c->run ? CLI_RUNS : CLI_LOOKS);
 	if (status)
 		return status;
 	if (!c->run)
 		return cli_with_envelope(c, cli_verb_of(cmd_explain), explain);
-	if (c->argc > 0 || c->principal)
-		return cli_usage(cli_verb_of(cmd_explain),
-				 "--run ID stands alone: the log has the rest");
 	return cli_explain_run(c, c->run);
 }

@@ -39,7 +39,7 @@ typedef struct hcp_run hcp_run;         /* a run under way; one thread at a time
 typedef enum {
 	HCP_OK = 0,
 	HCP_EINVAL = -1, /* misuse: a NULL, a name that isn't one */
-	HCP_ENOMEM = -2, /* out of memory */
+	HCP_ENOMEM = -2, /* out of memory, descriptors or threads */
 	HCP_ECONFIG =
 	    -3, /* root, settings, policy or state are not usable; hcp_error says why */
 	HCP_EDENIED = -4, /* an administrative call that the operator's settings refuse */
@@ -109,7 +109,8 @@ HCP_API hcp_status hcp_check(hcp_runtime *rt, hcp_error *err);
 HCP_API hcp_status hcp_reload(hcp_runtime *rt, hcp_error *err);
 /* The same, where a file that counts has changed since the last reading or that failed; costs
  * a few stat(2) otherwise. A server calls it before each run, so that a revoked grant holds at
- * once. Which files: hcp.yaml, the policy files, and the folders of scripts, as lists. */
+ * once. Which files: hcp.yaml, its `ca`, the policy files, and the folders of scripts, as
+ * lists. */
 HCP_API hcp_status hcp_refresh(hcp_runtime *rt, hcp_error *err);
 /* Cancels every run under way; they end with `sandbox: cancelled`. Any thread. */
 HCP_API void hcp_cancel_all(hcp_runtime *rt);

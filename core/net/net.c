@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -14,6 +15,7 @@
 
 struct entry {
 	char *url;
+	unsigned char trust[32]; /* digest of the authorities that vouched for the server */
 	json_t *keys;
 	int64_t since_s;
 };
@@ -92,14 +94,26 @@ static int64_t now_s(void)
 	return t.tv_sec;
 }
 
-/* A copy: values of jansson aren't to be shared between threads. */
-json_t *net_cache_get(struct net *n, const char *url, int64_t max_age_s)
+static void digest_of(struct net_bytes ca, unsigned char out[32])
 {
+	crypto_generichash(out, 32, ca.data, ca.len, NULL, 0);
+}
+
+static bool is_of(const struct entry *e, const char *url, const unsigned char trust[32])
+{
+	return e->url && strcmp(e->url, url) == 0 && memcmp(e->trust, trust, 32) == 0;
+}
+
+/* A copy: values of jansson aren't to be shared between threads. */
+json_t *net_cache_get(struct net *n, const char *url, struct net_bytes ca, int64_t max_age_s)
+{
+	unsigned char trust[32];
 	json_t *found = NULL;
 
+	digest_of(ca, trust);
 	pthread_mutex_lock(&n->lock);
 	for (size_t i = 0; i < CACHE_SIZE; i++)
-		if (n->cache[i].url && strcmp(n->cache[i].url, url) == 0 &&
+		if (is_of(&n->cache[i], url, trust) &&
 		    now_s() - n->cache[i].since_s < max_age_s)
 			found = json_deep_copy(n->cache[i].keys);
 	pthread_mutex_unlock(&n->lock);
@@ -107,12 +121,12 @@ json_t *net_cache_get(struct net *n, const char *url, int64_t max_age_s)
 }
 
 /* Its own place, a free one, or the oldest's. */
-static struct entry *place_for(struct net *n, const char *url)
+static struct entry *place_for(struct net *n, const char *url, const unsigned char trust[32])
 {
 	struct entry *oldest = &n->cache[0];
 
 	for (size_t i = 0; i < CACHE_SIZE; i++) {
-		if (n->cache[i].url && strcmp(n->cache[i].url, url) == 0)
+		if (is_of(&n->cache[i], url, trust))
 			return &n->cache[i];
 		if (oldest->url && (!n->cache[i].url || n->cache[i].since_s < oldest->since_s))
 			oldest = &n->cache[i];
@@ -120,21 +134,20 @@ static struct entry *place_for(struct net *n, const char *url)
 	return oldest;
 }
 
-void net_cache_put(struct net *n, const char *url, json_t *keys)
+void net_cache_put(struct net *n, const char *url, struct net_bytes ca, const json_t *keys)
 {
-	char *name = strdup(url);
-	json_t *copy = json_deep_copy(keys);
-	struct entry *e;
+	struct entry *e, fresh = {strdup(url), {0}, json_deep_copy(keys), now_s()};
 
-	if (!name || !copy) {
-		free(name);
-		json_decref(copy);
+	if (!fresh.url || !fresh.keys) {
+		free(fresh.url);
+		json_decref(fresh.keys);
 		return; /* it is fetched again */
 	}
+	digest_of(ca, fresh.trust);
 	pthread_mutex_lock(&n->lock);
-	e = place_for(n, url);
+	e = place_for(n, url, fresh.trust);
 	free(e->url);
 	json_decref(e->keys);
-	*e = (struct entry){name, copy, now_s()};
+	*e = fresh;
 	pthread_mutex_unlock(&n->lock);
 }

@@ -44,11 +44,12 @@ int net_target(const struct conf_strings *hosts, const char *url, struct net_tar
  * "address:port" itself is listed. */
 bool net_may_connect(const struct conf_strings *hosts, const struct sockaddr *addr);
 
-/* ---- key sets by URL, kept a while ---- */
+/* ---- key sets by URL and by who vouched for the server, kept a while ---- */
 
-/* A set of at most `max_age_s`, a new reference; NULL: fetch it. */
-json_t *net_cache_get(struct net *n, const char *url, int64_t max_age_s);
-void net_cache_put(struct net *n, const char *url, json_t *keys);
+/* A set of at most `max_age_s` that was fetched under the same `ca`, a new reference; NULL:
+ * fetch it. */
+json_t *net_cache_get(struct net *n, const char *url, struct net_bytes ca, int64_t max_age_s);
+void net_cache_put(struct net *n, const char *url, struct net_bytes ca, const json_t *keys);
 
 /* ---- jwt.c ---- */
 

@@ -75,7 +75,8 @@ static void add_scripts(struct stamper *s, int dirfd)
 		add(s, dirfd, folders[i], 0);
 }
 
-void snapshot_stamp(const struct root *root, int64_t began, struct stamp *out)
+void snapshot_stamp(const struct root *root, const struct settings *set, int64_t began,
+		    struct stamp *out)
 {
 	struct stamper s = {.newest = 0};
 
@@ -86,6 +87,7 @@ void snapshot_stamp(const struct root *root, int64_t began, struct stamp *out)
 	if (root->fd >= 0) {
 		add(&s, root->fd, "hcp.yaml", 0);
 		add_folder(&s, root->fd, "policies");
+		add(&s, root->fd, set->ca ? set->ca : "", 0);
 	}
 	add_scripts(&s, root->fd);
 	add_scripts(&s, root->data_fd);
@@ -99,7 +101,7 @@ static bool is_current(const struct snapshot *s)
 
 	if (s->broken.code != HCP_E_NONE || !s->stamp.settled)
 		return false;
-	snapshot_stamp(&s->root, INT64_MAX, &now);
+	snapshot_stamp(&s->root, &s->set, INT64_MAX, &now);
 	return memcmp(now.digest, s->stamp.digest, sizeof(now.digest)) == 0;
 }
 

@@ -110,7 +110,8 @@ struct hcp_result {
 struct snapshot *snapshot_open(const hcp_options *o); /* NULL: out of memory */
 void snapshot_put(struct snapshot *s);
 /* `began`: seconds since 1970, before the first of the files was read. */
-void snapshot_stamp(const struct root *root, int64_t began, struct stamp *out);
+void snapshot_stamp(const struct root *root, const struct settings *set, int64_t began,
+		    struct stamp *out);
 struct snapshot *runtime_snapshot(hcp_runtime *rt); /* a reference */
 const char *runtime_face_name(hcp_face face);
 /* What the options and the environment say of the root; everything is borrowed. */

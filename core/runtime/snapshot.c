@@ -31,7 +31,7 @@ static int load(struct snapshot *s, const hcp_options *o)
 
 	if (root_open(&s->root, &s->set, &q, &s->broken) < 0)
 		return -1;
-	snapshot_stamp(&s->root, began, &s->stamp);
+	snapshot_stamp(&s->root, &s->set, began, &s->stamp);
 	/* the log first: what a broken policy denies is on record, too */
 	if (o->read_only ? root_find_state(&s->root, &s->broken) < 0
 			 : root_open_state(&s->root, &s->broken) < 0 ||

@@ -85,12 +85,11 @@ int l_host_sign(lua_State *L)
 
 /* ---- making a token ---- */
 
-static void add_part(lua_State *L, luaL_Buffer *b, const char *text, size_t len)
+static void add_part(luaL_Buffer *b, const char *text, size_t len)
 {
 	size_t size = sodium_base64_encoded_len(len, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
 	char *to = luaL_prepbuffsize(b, size);
 
-	(void)L;
 	sodium_bin2base64(to, size, (const unsigned char *)text, len,
 			  sodium_base64_VARIANT_URLSAFE_NO_PADDING);
 	luaL_addsize(b, size - 1);
@@ -137,10 +136,10 @@ int l_host_sign_jwt(lua_State *L)
 	push_json_text(L, 4, "claims"); /* 5 */
 	luaL_buffinit(L, &b);
 	text = lua_tolstring(L, 3, &len);
-	add_part(L, &b, text, len);
+	add_part(&b, text, len);
 	luaL_addchar(&b, '.');
 	text = lua_tolstring(L, 5, &len);
-	add_part(L, &b, text, len);
+	add_part(&b, text, len);
 	luaL_pushresult(&b);
 	text = lua_tolstring(L, -1, &len);
 	sig_len = sign(L, alg, take_field(L, "key"),
@@ -197,9 +196,8 @@ struct jwt_call {
 	struct hcp_err err;
 };
 
-static void ask(lua_State *L, const struct net_module *m, struct jwt_call *c)
+static void ask(const struct net_module *m, struct jwt_call *c)
 {
-	(void)L;
 	c->demand.jwks = c->jwks;
 	c->demand.audience = c->audience;
 	c->claims =
@@ -246,7 +244,7 @@ int l_host_verify_jwt(lua_State *L)
 	script_write_json(L, lua_gettop(L), "jwks", NET_BODY_MAX, &s->scratch);
 	c.jwks = take_json(L, "jwks");
 	c.audience = take_json(L, "audience");
-	ask(L, m, &c);
+	ask(m, &c);
 	s->scratch.len = 0;
 	good = c.claims != NULL;
 	if (good)
@@ -269,7 +267,8 @@ int l_host_verify_jwt(lua_State *L)
 /* Left in the scratch as text, for Lua to read; false where there is none that will do. */
 static bool from_cache(struct script_state *s, const char *url, int64_t max_age_s)
 {
-	json_t *set = net_cache_get(s->call->host.net->net, url, max_age_s);
+	const struct net_grant *net = s->call->host.net;
+	json_t *set = net_cache_get(net->net, url, net->ca, max_age_s);
 	bool known = set != NULL;
 
 	s->scratch.len = 0;
@@ -282,6 +281,7 @@ static bool from_cache(struct script_state *s, const char *url, int64_t max_age_
 static void fetch(lua_State *L, const char *url)
 {
 	struct script_state *s = script_state_of(L);
+	const struct net_grant *net = s->call->host.net;
 	struct script_http *x;
 	struct hcp_err err = {0};
 	json_t *set;
@@ -302,7 +302,7 @@ static void fetch(lua_State *L, const char *url)
 		luaL_error(L, "the key set is no JSON: %s", err.text);
 	s->scratch.len = 0;
 	json_add_value(&s->scratch, set);
-	net_cache_put(s->call->host.net->net, url, set);
+	net_cache_put(net->net, url, net->ca, set);
 	json_decref(set);
 	l_http_free(s);
 }

@@ -3,7 +3,8 @@
 --     issuer: "https://idp.example.com", audience: hcp, jwks_url: "https://idp.example.com/jwks",
 --     claims: { id: sub, tenant: org, projects: projects, roles: groups }, roles: { staff: clerk } } }
 -- `claims` says which claim each field of the principal comes from; a dot leads into an object. A field that isn't
--- listed isn't taken, and a claim that is missing is no field. `roles` translates: what it doesn't list is dropped.
+-- listed isn't taken, and a claim that is missing is no field. `roles` translates: what it doesn't list is dropped;
+-- without it the token's roles are taken as they are.
 
 local fields = {
 	id = "string", tenant = "string", project_id = "string", tenants = "table", projects = "table", roles = "table",
