@@ -53,14 +53,16 @@ describe("hcp mcp under", function()
     end)
   end)
 
+  -- the inspector takes these for granted; Node 18 of Debian 12 has them when asked
+  local globals = "--experimental-global-customevent --experimental-global-webcrypto"
   for _, era in ipairs { "legacy", "modern" } do
     it("the inspector, " .. era .. ": lists and calls", function()
       local config = w.dir .. "/" .. era .. ".json"
       world.write(config, cjson.encode { mcpServers = { hcp = { type = "stdio", command = world.hcp, protocolEra = era,
         args = { "--root", w.root, "--state", w.state, "mcp" } } } })
       local function inspect(words)
-        local status, out, err = world.sh(("HOME=%s MCP_INSPECTOR_SECRET_STORE=memory timeout 60 node %s --cli --config %s --server hcp %s")
-          :format(quote(w.dir), quote(npm .. "/node_modules/.bin/mcp-inspector"), quote(config), words))
+        local status, out, err = world.sh(("HOME=%s MCP_INSPECTOR_SECRET_STORE=memory timeout 60 node %s %s --cli --config %s --server hcp %s")
+          :format(quote(w.dir), globals, quote(npm .. "/node_modules/.bin/mcp-inspector"), quote(config), words))
         return status, out, err
       end
       local status, out, err = inspect "--method tools/list"
