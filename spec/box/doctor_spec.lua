@@ -29,9 +29,10 @@ packs:
 -- What hcp is made of, owned by whom it runs as: in a user namespace of one id everybody else is a stranger.
 local function copy_hcp(w)
   local at = w.dir .. "/hcp"
+  local build, to = quote(world.build), quote(at)
+  -- a checkout made under umask 002 is its group's to write
   local _, _, err = world.sh(("mkdir -p %s/hcp-data && cp -L %s/hcp %s/hcp-init %s/libhcp.so.0 %s && " ..
-    "cp -r adapters policies %s/hcp-data"):format(quote(at), quote(world.build), quote(world.build), quote(world.build),
-    quote(at), quote(at)))
+    "cp -r adapters policies %s/hcp-data && chmod -R go-w %s"):format(to, build, build, build, to, to, to))
   assert.equal("", err)
   return at
 end

@@ -61,8 +61,8 @@ describe("hcp mcp under", function()
       world.write(config, cjson.encode { mcpServers = { hcp = { type = "stdio", command = world.hcp, protocolEra = era,
         args = { "--root", w.root, "--state", w.state, "mcp" } } } })
       local function inspect(words)
-        local status, out, err = world.sh(("HOME=%s MCP_INSPECTOR_SECRET_STORE=memory timeout 60 node %s %s --cli --config %s --server hcp %s")
-          :format(quote(w.dir), globals, quote(npm .. "/node_modules/.bin/mcp-inspector"), quote(config), words))
+        local status, out, err = world.sh(("HOME=%s MCP_INSPECTOR_SECRET_STORE=memory timeout 60 node %s %s --cli --config %s " ..
+          "--server hcp %s"):format(quote(w.dir), globals, quote(npm .. "/node_modules/.bin/mcp-inspector"), quote(config), words))
         return status, out, err
       end
       local status, out, err = inspect "--method tools/list"
