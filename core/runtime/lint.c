@@ -106,6 +106,7 @@ static void check_pack(struct lint *l, const char *id)
 	check_block(l, pack);
 	if (pack->mint)
 		check_hook(l, pack);
+	problems_of_mint(&l->found, pack);
 	problems_of_capabilities(&l->found, pack);
 	pack_close(pack);
 }

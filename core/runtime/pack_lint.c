@@ -202,6 +202,7 @@ static void look(struct pack_lint *l, const char *id)
 		l->command = &l->pack->commands[i];
 		check_command(l);
 	}
+	problems_of_mint(&l->found, l->pack);
 	problems_of_capabilities(&l->found, l->pack);
 	check_uses(l);
 	check_requires(l);

@@ -60,6 +60,35 @@ void problems_of_capabilities(struct problems *p, const struct pack *pack)
 	}
 }
 
+/* Of hooks that ship: the shortest time that their services give anything for. */
+static const struct shortest {
+	const char *hook;
+	int64_t ms;
+	const char *text;
+} shortest[] = {
+    {"policies:aws_sts", 900000, "15m"},
+    {"policies:github_app", 3600000, "1h"},
+};
+
+void problems_of_mint(struct problems *p, const struct pack *pack)
+{
+	struct hcp_err fault = {0};
+	char file[PATH_MAX];
+
+	snprintf(file, sizeof(file), "%s/pack.yaml", pack->shown);
+	for (size_t i = 0; pack->mint && i < sizeof(shortest) / sizeof(shortest[0]); i++) {
+		const struct shortest *s = &shortest[i];
+
+		if (strcmp(pack->mint->hook, s->hook) != 0 || pack->mint->ttl_ms >= s->ms)
+			continue;
+		hcp_fail_at(&fault, file, pack->mint->line, 0,
+			    "mint: %s gives nothing for less than %s, so no Binding fits this "
+			    "ttl; leave a few minutes more for clocks that differ",
+			    s->hook, s->text);
+		conf_faults_add(&p->errors, &fault);
+	}
+}
+
 /* What an err holds may be cut in the middle of a character. */
 static json_t *clean(const char *s)
 {

@@ -268,11 +268,19 @@ void redact_text(const struct redact *r, const char *text, size_t len, struct bu
 	buf_add(out, kept, (size_t)(end - kept));
 }
 
-/* The end of the string or scalar that begins at p. */
+static bool is_between_tokens(char c)
+{
+	return c && strchr(",:]}[{ \t\r\n", c);
+}
+
+/* The end of the string or scalar that begins at p. No NUL need stand behind the text. */
 static const char *token_end(const char *p, const char *end)
 {
-	if (*p != '"')
-		return p + strcspn(p, ",:]}[{ \t\r\n\"");
+	if (*p != '"') {
+		while (p < end && *p != '"' && !is_between_tokens(*p))
+			p++;
+		return p;
+	}
 	for (p++; p < end && *p != '"'; p++)
 		if (*p == '\\' && p + 1 < end)
 			p++;
@@ -331,13 +339,12 @@ void redact_json(const struct redact *r, const char *text, size_t len, struct bu
 	const char *p = text, *end = text + len, *next;
 
 	while (p < end) {
-		next = p + (strchr(",:]}[{ \t\r\n", *p) && *p ? 1 : 0);
-		if (next == p) {
-			next = token_end(p, end);
-			redact_token(r, p, next > p ? next : ++next, out);
-		} else {
-			buf_add(out, p, 1);
+		if (is_between_tokens(*p)) {
+			buf_add(out, p++, 1);
+			continue;
 		}
+		next = token_end(p, end);
+		redact_token(r, p, next, out);
 		p = next;
 	}
 }

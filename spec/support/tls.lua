@@ -30,13 +30,14 @@ function authority:certificate(name, names, days)
     base, ca, ca, days or 2, base, base))
 end
 
-function tls.server(dir, name, plain)
+-- `program`: of spec/programs, instead of tls_server.py
+function tls.server(dir, name, plain, program)
   local base = dir .. "/" .. name
   local self = setmetatable({ log = base .. ".log" }, server)
   os.remove(base .. ".port")
   local p = assert(io.popen(("python3 %s %s %s %s %s %s >/dev/null 2>%s & echo $!"):format(
-    quote(world.source .. "/spec/programs/tls_server.py"), quote(base .. ".pem"), quote(base .. ".key"), quote(base .. ".port"),
-    quote(self.log), plain or "", quote(base .. ".err"))))
+    quote(world.source .. "/spec/programs/" .. (program or "tls_server.py")), quote(base .. ".pem"), quote(base .. ".key"),
+    quote(base .. ".port"), quote(self.log), plain or "", quote(base .. ".err"))))
   self.pid = p:read("l")
   p:close()
   self.port = live.wait_for(function() return world.read(base .. ".port") end)
