@@ -59,6 +59,8 @@ static const char *const ipc[] = {"shmget", "shmat",      "shmctl",   "semget", 
 #define FASTOPEN_FLAG 0x20000000
 #define TYPE_MASK     0xf
 
+#define LANDLOCK_TRUNCATE 3 /* the version from which on it knows of truncation */
+
 /* New flags of clone and unshare, one rule each: a comparison under a mask is an equality. */
 static const unsigned new_flags[] = {CLONE_NEWNS,  CLONE_NEWUTS, CLONE_NEWIPC,   CLONE_NEWUSER,
 				     CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWCGROUP};
@@ -129,6 +131,32 @@ static void deny_ipc(struct maker *m)
 {
 	for (size_t i = 0; i < COUNT(ipc); i++)
 		deny(m, SCMP_ACT_ERRNO(ENOSYS), ipc[i], 0, NULL);
+}
+
+/* Below tier strong the program stands among the host's processes. Another's limits would do
+ * what Landlock's scope keeps signals from: end the runtime, or keep it from writing its
+ * record. */
+static void deny_limits_of_others(struct maker *m)
+{
+	deny_if(m, SCMP_ACT_ERRNO(EPERM), "prlimit64", arg(0, SCMP_CMP_NE, 0));
+}
+
+/* Before its third version Landlock doesn't see a file being emptied by its path, nor on
+ * opening it for anything but writing; without mounts nothing else would. What reads its flags
+ * from memory can't be judged here. */
+static void deny_truncation(struct maker *m)
+{
+	const uint32_t no = SCMP_ACT_ERRNO(EACCES);
+	static const unsigned modes[] = {O_RDONLY,
+					 O_ACCMODE}; /* the other two need the right */
+
+	deny(m, no, "truncate", 0, NULL);
+	deny(m, no, "truncate64", 0, NULL);
+	for (size_t i = 0; i < COUNT(modes); i++) {
+		deny_if(m, no, "open", under(1, O_TRUNC | O_ACCMODE, O_TRUNC | modes[i]));
+		deny_if(m, no, "openat", under(2, O_TRUNC | O_ACCMODE, O_TRUNC | modes[i]));
+	}
+	deny(m, SCMP_ACT_ERRNO(ENOSYS), "openat2", 0, NULL);
 }
 
 /* Typing into, and pasting on, a terminal. The kernel looks at the lower half of the command
@@ -226,7 +254,16 @@ static struct sockets sockets_of(enum plan_sockets kind)
 	return (struct sockets){0};
 }
 
-static int make(struct maker *m, const struct sockets *s, int fd)
+/* What mounts and namespaces make needless. */
+static void deny_below_strong(struct maker *m, int landlock)
+{
+	deny_ipc(m);
+	deny_limits_of_others(m);
+	if (landlock < LANDLOCK_TRUNCATE)
+		deny_truncation(m);
+}
+
+static int make(struct maker *m, const struct sockets *s, int landlock, int fd)
 {
 	/* a balanced tree over the call's number: the linear list costs three times as much */
 	m->rc = seccomp_attr_set(m->ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
@@ -241,14 +278,14 @@ static int make(struct maker *m, const struct sockets *s, int fd)
 	deny_families(m, s);
 	if (s->tcp_only)
 		deny_around_tcp(m);
-	if (!s->unix_domain) /* below tier strong */
-		deny_ipc(m);
+	if (!s->unix_domain)
+		deny_below_strong(m, landlock);
 	if (m->rc == 0)
 		m->rc = seccomp_export_bpf(m->ctx, fd);
 	return m->rc;
 }
 
-int box_filter_build(enum plan_sockets kind, int *out, struct hcp_err *err)
+int box_filter_build(enum plan_sockets kind, int landlock, int *out, struct hcp_err *err)
 {
 	struct sockets s = sockets_of(kind);
 	struct maker m = {.ctx = seccomp_init(SCMP_ACT_ALLOW)};
@@ -258,7 +295,7 @@ int box_filter_build(enum plan_sockets kind, int *out, struct hcp_err *err)
 	*out = -1;
 	if (!m.ctx)
 		return hcp_fail_nomem(err);
-	rc = fd < 0 ? -1 : make(&m, &s, fd);
+	rc = fd < 0 ? -1 : make(&m, &s, landlock, fd);
 	seccomp_release(m.ctx);
 	if (fd < 0)
 		return -1;

@@ -9,8 +9,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/landlock.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #ifndef MFD_NOEXEC_SEAL
@@ -78,6 +80,14 @@ static int check_init(int fd, const char *path, struct hcp_err *err)
 	return check_build(fd, path, err);
 }
 
+static int landlock_abi(void)
+{
+	long abi =
+	    syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+
+	return abi < 0 ? 0 : (int)abi;
+}
+
 int box_host_open(const char *init_path, struct box_host **out, struct hcp_err *err)
 {
 	AUTO_FD fd =
@@ -96,6 +106,7 @@ int box_host_open(const char *init_path, struct box_host **out, struct hcp_err *
 	for (int i = 0; i < PLAN_SOCKETS_COUNT; i++)
 		h->filter_fd[i] = -1;
 	h->init_fd = fd_steal(&fd);
+	h->landlock = landlock_abi();
 	*out = h;
 	return 0;
 }
@@ -120,7 +131,7 @@ int box_host_filter(struct box_host *h, enum plan_sockets sockets, int *fd, stru
 		return hcp_fail(err, HCP_E_INVALID, "sandbox: seccomp unavailable: no filter");
 	pthread_mutex_lock(&h->lock);
 	if (h->filter_fd[sockets] < 0)
-		rc = box_filter_build(sockets, &h->filter_fd[sockets], err);
+		rc = box_filter_build(sockets, h->landlock, &h->filter_fd[sockets], err);
 	*fd = h->filter_fd[sockets];
 	pthread_mutex_unlock(&h->lock);
 	return rc;

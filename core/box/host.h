@@ -23,7 +23,9 @@ int box_sealed(const void *data, size_t len, int *out, struct hcp_err *err) HCP_
 /* The filter for these sockets, built when it is first needed. *fd is the host's to keep. */
 int box_host_filter(struct box_host *h, enum plan_sockets sockets, int *fd,
 		    struct hcp_err *err) HCP_MUST_CHECK;
-/* filter.c: the program, as an array of struct sock_filter in a sealed memory file. */
-int box_filter_build(enum plan_sockets sockets, int *out, struct hcp_err *err) HCP_MUST_CHECK;
+/* filter.c: the program, as an array of struct sock_filter in a sealed memory file, for a
+ * kernel with this ABI of Landlock. */
+int box_filter_build(enum plan_sockets sockets, int landlock, int *out,
+		     struct hcp_err *err) HCP_MUST_CHECK;
 
 #endif

@@ -210,6 +210,22 @@ print("tried")
     assert.equal("tried", scope and answer or (answer:gsub("may signal\n", "")))
   end)
 
+  it("can't set a limit of the init, of hcp, nor of any other process", function()
+    local answer = sh("pack", [[exec python3 -c '
+import os, resource
+tried = 0
+for pid in [os.getppid()] + [int(n) for n in os.listdir("/proc") if n.isdigit() and int(n) != os.getpid()]:
+    for limits in ((), ((0, 0),)):
+        try:
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, *limits)
+            print("reached", pid)
+        except PermissionError: tried += 1
+resource.prlimit(0, resource.RLIMIT_CORE, (0, 0))
+print("tried", tried > 2)
+']])
+    assert.equal("tried True", answer)
+  end)
+
   describe("ends all that descends from the program", function()
     local mark
     -- two that ignore whatever can be ignored, one of them in a session of its own and with no parent left
