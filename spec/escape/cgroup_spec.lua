@@ -7,8 +7,8 @@ local function delegated()
     local at = mount:match("^%S+ %S+ %S+ %S+ (%S+) .* %- cgroup2 ")
     local have = at and world.read(at .. "/cgroup.controllers") or ""
     if have:find "memory" and have:find "pids" then
-      local _, dir = world.sh(("cd %s && mkdir -p hcp-spec && for f in . hcp-spec; do echo +memory +pids >$f/cgroup.subtree_control; done" ..
-        " && mktemp -d %s/hcp-spec/XXXXXX"):format(at, at))
+      local _, dir = world.sh(("cd %s && mkdir -p hcp-spec && for f in . hcp-spec; do echo +memory +pids >$f/cgroup.subtree_control; " ..
+        "done && mktemp -d %s/hcp-spec/XXXXXX"):format(at, at))
       if dir:find("hcp-spec", 1, true) then return (dir:gsub("%s+$", "")) end
     end
   end
