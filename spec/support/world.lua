@@ -4,6 +4,7 @@
 --   w:policy([[...]])                policies/spec.yaml, `hcp: 1` in front
 --   w:exec("demo", "verb", { k = v })    one envelope by `exec -`: envelope, status, stderr
 local cjson = require "cjson"
+local posix = require "spec_posix"
 
 local world = {}
 world.__index = world
@@ -34,41 +35,43 @@ function world.read(path)
 end
 
 function world.write(path, text, mode)
-  local dir = path:match("^(.*)/[^/]*$")
-  assert(os.execute("umask 022; mkdir -p " .. quote(dir)))
+  posix.makedirs(path:match("^(.*)/[^/]*$"))
   local f = assert(io.open(path, "wb"))
   f:write(text)
   f:close()
-  assert(os.execute("chmod " .. (mode or "644") .. " " .. quote(path)))
+  posix.chmod(path, mode or "644")
 end
+
+-- Lua itself may need a sanitizer in front; what it starts does not.
+posix.unsetenv("LD_PRELOAD")
+posix.unsetenv("ASAN_OPTIONS")
 
 -- What a sanitizer says of scripts' stacks, whatever happens on them.
 world.noise = "==%d+==WARNING: ASan doesn't fully support makecontext[^\n]*\n"
 
--- Runs a shell command line; returns status, stdout, stderr. Signals give 128+n, as in a shell.
+-- Runs a program by its words; returns status, stdout, stderr. Signals give 128+n, as in a shell.
+function world.run(words, stdin)
+  local status, out, err = posix.run(words, stdin or "")
+  return status, out, (err:gsub(world.noise, ""))
+end
+
+-- The same for a shell command line.
 function world.sh(line, stdin)
-  local base = os.tmpname()
-  local out, err, inp = base .. ".out", base .. ".err", base .. ".in"
-  world.write(inp, stdin or "")
-  local _, how, code = os.execute(("(unset LD_PRELOAD ASAN_OPTIONS; %s) <%s >%s 2>%s"):format(line, quote(inp), quote(out), quote(err)))
-  if how == "signal" then code = 128 + code end
-  local o, e = world.read(out), world.read(err)
-  e = e:gsub(world.noise, "")
-  for _, p in ipairs { base, out, err, inp } do os.remove(p) end
-  return code, o, e
+  return world.run({ "/bin/sh", "-c", line }, stdin)
 end
 
 function world.new()
-  local p = assert(io.popen("mktemp -d"))
-  local dir = p:read("l")
-  p:close()
+  local dir = posix.mkdtemp()
   local w = setmetatable({ dir = dir, root = dir .. "/root", state = dir .. "/state" }, world)
-  assert(os.execute("umask 022; mkdir -p " .. quote(w.root .. "/packs") .. " " .. quote(w.root .. "/policies")))
+  posix.makedirs(w.root .. "/packs")
+  posix.makedirs(w.root .. "/policies")
   return w
 end
 
 function world:close()
-  os.execute("chmod -R u+rwx " .. quote(self.dir) .. " 2>/dev/null; rm -rf " .. quote(self.dir))
+  if not posix.remove(self.dir) then
+    os.execute("chmod -R u+rwx " .. quote(self.dir) .. " 2>/dev/null; rm -rf " .. quote(self.dir))
+  end
 end
 
 function world:put(path, text, mode)
@@ -90,7 +93,7 @@ end
 -- A pack `probe` whose command `run` is the shell script that its argument says; `block`: of the operator's, behind
 -- `bins`. In tier light a root runtime's program is another user, who passes through the world's folder.
 function world:shell(block)
-  os.execute("chmod 711 " .. quote(self.dir))
+  posix.chmod(self.dir, "711")
   self:pack("probe", {
     ["pack.yaml"] = [[
 hcp: 1
@@ -111,10 +114,11 @@ end
 -- hcp with words; options: stdin, env ("A=b C=d"), before (shell text in front)
 function world:cli(words, options)
   options = options or {}
-  local parts = { options.before or "", options.env and ("env " .. options.env) or "", quote(world.hcp),
-    "--root", quote(self.root), "--state", quote(self.state) }
-  for _, word in ipairs(words) do parts[#parts + 1] = quote(word) end
-  return world.sh(table.concat(parts, " "), options.stdin)
+  local argv = { world.hcp, "--root", self.root, "--state", self.state, table.unpack(words) }
+  if not options.env and not options.before then return world.run(argv, options.stdin) end
+  for i, word in ipairs(argv) do argv[i] = quote(word) end
+  return world.sh(("%s %s %s"):format(options.before or "", options.env and ("env " .. options.env) or "",
+    table.concat(argv, " ")), options.stdin)
 end
 
 function world:activate(...)
