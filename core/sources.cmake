@@ -7,7 +7,7 @@ set(HCP_CORE_SOURCES
   root/read.c root/settings.c root/root.c root/state.c
   secret/secret.c secret/file.c secret/store.c secret/redact.c
   net/hosts.c net/net.c net/jwt.c
-  script/limits.c script/match.c script/value.c script/value_push.c script/value_read.c script/value_write.c
+  script/rehash.c script/limits.c script/match.c script/value.c script/value_push.c script/value_read.c script/value_write.c
   script/source.c script/stack.c script/state.c script/call.c script/script.c
   script/l_base.c script/l_string.c script/l_table.c script/l_require.c script/l_json.c script/l_os.c
   script/l_secret.c script/l_ctx.c script/l_hcp.c script/l_host.c script/l_mint.c script/l_encode.c

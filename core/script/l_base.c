@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The base functions that differ from Lua's: protected calls that can't hold up a killed script
- * and text that shows no address. */
+ * and text that shows no address; and a charge for those of any library that read each of their
+ * arguments. */
 #include "script/modules.h"
 
 const char *l_text(lua_State *L, int index, size_t *len)
@@ -29,6 +30,28 @@ int l_tostring(lua_State *L)
 	luaL_checkany(L, 1);
 	l_text(L, 1, NULL);
 	return 1;
+}
+
+/* One long string may stand among the arguments many times, so what a function reads isn't
+ * bounded by the memory that they take. */
+void l_charge_arguments(lua_State *L)
+{
+	size_t max = (size_t)script_state_of(L)->meter.max->memory, total = 0, len;
+
+	for (int i = lua_gettop(L); i > 0; i--) {
+		if (lua_type(L, i) != LUA_TSTRING)
+			continue;
+		len = lua_rawlen(L, i);
+		script_work(L, 1 + len / 16);
+		if (__builtin_add_overflow(total, len, &total) || total > max)
+			luaL_error(L, "arguments too long");
+	}
+}
+
+int l_charged(lua_State *L)
+{
+	l_charge_arguments(L);
+	return lua_tocfunction(L, lua_upvalueindex(1))(L);
 }
 
 static void stay_dead(lua_State *L)

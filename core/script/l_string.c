@@ -329,6 +329,7 @@ int l_string_format(lua_State *L)
 	const char *f = luaL_checklstring(L, 1, &len), *end = f + len;
 	int arg = 1, top = lua_gettop(L);
 
+	l_charge_arguments(L);
 	for (; f < end; f++) {
 		if (*f != '%' || *++f == '%')
 			continue;

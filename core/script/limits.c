@@ -71,10 +71,12 @@ static void look_every(struct script_meter *m, int instructions)
 		lua_sethook(m->L, on_count, LUA_MASKCOUNT, instructions);
 }
 
-void script_meter_start(struct script_meter *m, const struct script_limits *max)
+void script_meter_start(struct script_meter *m, const struct script_limits *max,
+			const char *name)
 {
 	*m = (struct script_meter){
 	    .max = max, .interval = INTERVAL, .started_ns = now_ns(), .largest = BIG};
+	snprintf(m->place, sizeof(m->place), "%s", name);
 }
 
 void script_meter_attach(struct script_meter *m, lua_State *L)
@@ -173,9 +175,12 @@ static bool may_grow(struct script_meter *m, size_t size, size_t more)
 void *script_alloc(void *meter, void *ptr, size_t old, size_t size)
 {
 	struct script_meter *m = meter;
+	bool may_be_nodes = !ptr && old == 0;
 	void *p;
 
-	if (!ptr)
+	if (ptr)
+		script_tables_drop(&m->tables, ptr, old);
+	else
 		old = 0; /* it held a type tag */
 	if (size == 0) {
 		free(ptr);
@@ -189,6 +194,11 @@ void *script_alloc(void *meter, void *ptr, size_t old, size_t size)
 		p = ptr; /* Lua takes it for granted that shrinking works */
 	else if (!p)
 		return refuse(m, size), NULL;
+	if (may_be_nodes && !script_tables_add(&m->tables, p, size)) {
+		script_kill(m, SCRIPT_KILL_INSTRUCTIONS);
+		free(p);
+		return NULL;
+	}
 	m->memory = m->memory - old + size;
 	return p;
 }
@@ -225,18 +235,13 @@ double script_seconds(const struct script_meter *m)
 	return (double)(now_ns() - m->started_ns - m->paused_ns) / 1e9;
 }
 
-static const char *at(const struct script_meter *m)
-{
-	return m->place[0] ? " at " : "";
-}
-
 static int time_error(const struct script_meter *m, int64_t limit_ms, struct hcp_err *err)
 {
 	char amount[32];
 
 	unit_format_duration(limit_ms, amount);
-	return hcp_fail(err, HCP_E_TIMEOUT, "script: time limit of %s exceeded%s%s", amount,
-			at(m), m->place);
+	return hcp_fail(err, HCP_E_TIMEOUT, "script: time limit of %s exceeded at %s", amount,
+			m->place);
 }
 
 int script_kill_error(const struct script_meter *m, struct hcp_err *err)
@@ -246,19 +251,19 @@ int script_kill_error(const struct script_meter *m, struct hcp_err *err)
 	switch (m->killed) {
 	case SCRIPT_KILL_MEMORY:
 		unit_format_size(m->max->memory, amount);
-		return hcp_fail(err, HCP_E_LIMIT, "script: memory limit of %s exceeded%s%s",
-				amount, at(m), m->place);
+		return hcp_fail(err, HCP_E_LIMIT, "script: memory limit of %s exceeded at %s",
+				amount, m->place);
 	case SCRIPT_KILL_INSTRUCTIONS:
 		unit_format_count(m->max->instructions, amount);
 		return hcp_fail(err, HCP_E_LIMIT,
-				"script: instruction limit of %s exceeded%s%s", amount, at(m),
+				"script: instruction limit of %s exceeded at %s", amount,
 				m->place);
 	case SCRIPT_KILL_TIME:
 		return time_error(m, m->max->script_ms, err);
 	case SCRIPT_KILL_DEADLINE:
 		return time_error(m, m->max->deadline_ms, err);
 	case SCRIPT_KILL_CANCELLED:
-		return hcp_fail(err, HCP_E_CANCELLED, "script: cancelled%s%s", at(m), m->place);
+		return hcp_fail(err, HCP_E_CANCELLED, "script: cancelled at %s", m->place);
 	case SCRIPT_ALIVE:
 		break;
 	}

@@ -11,6 +11,10 @@
 int l_tostring(lua_State *L);
 int l_pcall(lua_State *L);
 int l_xpcall(lua_State *L);
+/* Charges for the strings among the arguments; raises where they are longer together than the
+ * memory limit. */
+void l_charge_arguments(lua_State *L);
+int l_charged(lua_State *L); /* upvalue: the stock function that then does the work */
 /* The value at `index` as text without addresses, pushed. */
 const char *l_text(lua_State *L, int index, size_t *len);
 

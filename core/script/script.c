@@ -90,7 +90,7 @@ static int enter(const struct script_call *call, lua_CFunction body, struct scri
 	struct entry e = {&s, body};
 	int rc;
 
-	script_meter_start(&s.meter, &call->limits);
+	script_meter_start(&s.meter, &call->limits, call->name);
 	rc = run_in_c_locale(&e, err);
 	if (rc == 0)
 		rc = judge(&s, err);

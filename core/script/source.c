@@ -178,6 +178,28 @@ static int line_that_closes(const char *text, size_t len)
 	return 0;
 }
 
+#define PIECE 256
+
+struct source {
+	const char *p;
+	size_t len;
+};
+
+/* In small pieces: what Lua does with one may take as long as all before it did, a long chain
+ * of `or` or of `elseif` for one, and no hook interrupts it. */
+static const char *next_piece(lua_State *L, void *from, size_t *len)
+{
+	struct source *s = from;
+	const char *piece = s->p;
+
+	if (script_over(&script_state_of(L)->meter))
+		script_raise_killed(L);
+	*len = s->len < PIECE ? s->len : PIECE;
+	s->p += *len;
+	s->len -= *len;
+	return piece;
+}
+
 /* Without the place that luaL_error would put in front: a module's fault is not the line's that
  * requires it. */
 static void refuse(lua_State *L, const char *fmt, ...)
@@ -192,6 +214,7 @@ static void refuse(lua_State *L, const char *fmt, ...)
 
 void script_load(lua_State *L, const char *name, const char *text, size_t len)
 {
+	struct source from = {text, len};
 	int line;
 
 	if (len > LIMIT_SCRIPT)
@@ -203,7 +226,7 @@ void script_load(lua_State *L, const char *name, const char *text, size_t len)
 		refuse(L, "%s:%d: to-be-closed variables are not part of hcp's Lua", name,
 		       line);
 	lua_pushfstring(L, "@%s", name);
-	if (luaL_loadbufferx(L, text, len, lua_tostring(L, -1), "t") != LUA_OK)
+	if (lua_load(L, next_piece, &from, lua_tostring(L, -1), "t") != LUA_OK)
 		lua_error(L);
 	lua_remove(L, -2);
 }

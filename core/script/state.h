@@ -18,6 +18,15 @@ enum script_kill {
 	SCRIPT_KILL_CANCELLED
 };
 
+#define SCRIPT_TABLES 128 /* large ones at once; 64 MiB hold 85 */
+struct script_tables {
+	struct {
+		const char *nodes;
+		size_t size;
+	} at[SCRIPT_TABLES];
+	size_t count;
+};
+
 /* Written by limits.c alone. `killed` is sticky: whoever asks later hears the first reason. */
 struct script_meter {
 	const struct script_limits *max;
@@ -29,7 +38,9 @@ struct script_meter {
 	int64_t instructions, work;
 	int64_t started_ns, paused_ns, pause_began_ns;
 	enum script_kill killed;
-	char place[128]; /* "verbs/month.lua:7" at the kill; "" where no line was running */
+	struct script_tables tables;
+	char place[128]; /* "verbs/month.lua:7" at the kill; the script's name where no line ran
+			  */
 };
 
 struct script_key {
@@ -92,7 +103,8 @@ int script_raise_own(lua_State *L);
 void script_load(lua_State *L, const char *name, const char *text, size_t len);
 
 /* limits.c */
-void script_meter_start(struct script_meter *m, const struct script_limits *max);
+void script_meter_start(struct script_meter *m, const struct script_limits *max,
+			const char *name);
 void script_meter_attach(struct script_meter *m, lua_State *L);
 void *script_alloc(void *meter, void *ptr, size_t old, size_t size);
 void script_kill(struct script_meter *m, enum script_kill why);
@@ -110,6 +122,11 @@ void script_host_begin(lua_State *L, unsigned calls);
 void script_host_end(lua_State *L);
 double script_seconds(const struct script_meter *m);
 int script_kill_error(const struct script_meter *m, struct hcp_err *err);
+
+/* rehash.c: of memory that was just given to Lua, what may be a large table's nodes is kept in
+ * mind. False: moving the keys of a table into them could take too long. */
+bool script_tables_add(struct script_tables *t, void *nodes, size_t size);
+void script_tables_drop(struct script_tables *t, const void *nodes, size_t size);
 
 /* stack.c: runs fn on a stack of 1 MiB that ends in a guard page. -1: no memory for it. */
 int script_on_stack(struct script_pool *pool, void (*fn)(void *arg), void *arg,

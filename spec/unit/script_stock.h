@@ -39,7 +39,7 @@ static inline lua_State *stock_open(struct stock *s)
 	s->call.limits.script_ms = INT32_MAX;
 	s->state.call = &s->call;
 	s->state.out = &s->result;
-	script_meter_start(&s->state.meter, &s->call.limits);
+	script_meter_start(&s->state.meter, &s->call.limits, "stock");
 	s->L = lua_newstate(script_alloc, &s->state.meter);
 	if (!s->L)
 		return NULL;
