@@ -7,18 +7,19 @@
 #define LIMIT_ENVELOPE       (1024 * 1024) /* an exec envelope, bytes */
 #define LIMIT_ENVELOPE_DEPTH 64   /* nesting of an envelope and of values given to scripts */
 #define LIMIT_STDOUT_DEPTH   1000 /* nesting of a child's JSON; deeper is text */
-#define LIMIT_YAML           (1024 * 1024) /* one configuration file, bytes */
-#define LIMIT_YAML_DEPTH     32            /* nesting of a configuration file */
-#define LIMIT_YAML_NODES     200000        /* nodes of a configuration file */
-#define LIMIT_SCRIPT         (1024 * 1024) /* one Lua source, bytes */
-#define LIMIT_PACK_FILES     16384         /* files of a pack */
-#define LIMIT_PACK_BYTES     (256L << 20)  /* bytes of a pack that are digested */
-#define LIMIT_PACK_DEPTH     16            /* folders of a pack beneath each other */
-#define LIMIT_COMMANDS       1024          /* commands of a pack */
-#define LIMIT_ID             64            /* pack id, tenant, project, session: bytes */
-#define LIMIT_VERB           128           /* verb key, bytes */
-#define LIMIT_PRINCIPAL      256           /* principal id, bytes */
-#define LIMIT_ERROR          (64 * 1024)   /* `error` made from stderr or by a script, bytes */
+#define LIMIT_YAML           (1024 * 1024)      /* one configuration file, bytes */
+#define LIMIT_YAML_DEPTH     32                 /* nesting of a configuration file */
+#define LIMIT_YAML_NODES     200000             /* nodes of a configuration file */
+#define LIMIT_LOCKFILE       (16 * 1024 * 1024) /* hcp.lock, bytes */
+#define LIMIT_SCRIPT         (1024 * 1024)      /* one Lua source, bytes */
+#define LIMIT_PACK_FILES     16384              /* files of a pack */
+#define LIMIT_PACK_BYTES     (256L << 20)       /* bytes of a pack that are digested */
+#define LIMIT_PACK_DEPTH     16                 /* folders of a pack beneath each other */
+#define LIMIT_COMMANDS       1024               /* commands of a pack */
+#define LIMIT_ID             64                 /* pack id, tenant, project, session: bytes */
+#define LIMIT_VERB           128                /* verb key, bytes */
+#define LIMIT_PRINCIPAL      256                /* principal id, bytes */
+#define LIMIT_ERROR          (64 * 1024) /* `error` made from stderr or by a script, bytes */
 #define LIMIT_ARGV_TOKEN                                                                       \
 	(128 * 1024 - 1)                /* one argument, bytes: MAX_ARG_STRLEN of the kernel */
 #define LIMIT_AUDIT_LINE    (16 * 1024) /* one audit record, bytes, newline included */

@@ -25,7 +25,7 @@ struct cli {
 	const char *checkpoint, *key, *format, *lines; /* audit */
 	bool follow, create;
 	const char *run;           /* explain */
-	bool composite;            /* pack new */
+	bool composite, accept;    /* pack */
 	const char *socket, *http; /* serve */
 	const char *host[CLI_LIST + 1], *origin[CLI_LIST + 1];
 	bool stdio;
@@ -94,6 +94,11 @@ int cmd_policy(struct cli *c);
 int cmd_secret(struct cli *c);
 int cmd_pack(struct cli *c);
 int cli_pack_new(struct cli *c, const char *id);
+int cli_pack_add(struct cli *c, const char *path);
+int cli_pack_remove(struct cli *c, const char *pack);
+int cli_pack_verify(struct cli *c, const char *pack, bool judge); /* pack NULL: all */
+int cli_pack_sign(struct cli *c, const char *dir);
+int cli_pack_keygen(struct cli *c);
 int cli_policy_test(struct cli *c, const char *path);
 int cmd_doctor(struct cli *c);
 int cmd_audit(struct cli *c);

@@ -11,6 +11,8 @@
 const struct cli_option cli_pack_options[] = {
     {"--composite", NULL, NULL, "new: a command in Lua instead of a program's",
      offsetof(struct cli, composite)},
+    {"--accept", NULL, NULL, "add: take a new version that asks for more",
+     offsetof(struct cli, accept)},
     {NULL, NULL, NULL, NULL, 0},
 };
 
@@ -118,17 +120,46 @@ static int show(struct cli *c, const char *pack)
 	return code;
 }
 
+static int keygen(struct cli *c, const char *none)
+{
+	(void)none;
+	return cli_pack_keygen(c);
+}
+
+static int list(struct cli *c, const char *none)
+{
+	return cli_pack_verify(c, none, false);
+}
+
+static int verify(struct cli *c, const char *pack)
+{
+	return cli_pack_verify(c, pack, true);
+}
+
+/* Each takes `least` to `most` words. */
+static const struct {
+	const char *name;
+	int (*run)(struct cli *c, const char *word);
+	int least, most;
+} verbs[] = {
+    {"new", cli_pack_new, 1, 1},
+    {"lint", lint, 1, 1},
+    {"show", show, 1, 1},
+    {"add", cli_pack_add, 1, 1},
+    {"remove", cli_pack_remove, 1, 1},
+    {"list", list, 0, 0},
+    {"verify", verify, 0, 1},
+    {"sign", cli_pack_sign, 1, 1},
+    {"keygen", keygen, 0, 0},
+};
+
 int cmd_pack(struct cli *c)
 {
-	const struct cli_verb *verb = cli_verb_of(cmd_pack);
+	int words = c->argc - 1;
 
-	if (c->argc != 2)
-		return cli_usage(verb, "pack takes new, lint or show, and a pack's id");
-	if (strcmp(c->argv[0], "new") == 0)
-		return cli_pack_new(c, c->argv[1]);
-	if (strcmp(c->argv[0], "lint") == 0)
-		return lint(c, c->argv[1]);
-	if (strcmp(c->argv[0], "show") == 0)
-		return show(c, c->argv[1]);
-	return cli_usage(verb, "pack takes new, lint or show");
+	for (size_t i = 0; words >= 0 && i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (strcmp(c->argv[0], verbs[i].name) == 0 && words >= verbs[i].least &&
+		    words <= verbs[i].most)
+			return verbs[i].run(c, words ? c->argv[1] : NULL);
+	return cli_usage(cli_verb_of(cmd_pack), NULL);
 }

@@ -29,10 +29,12 @@ int cmd_packs(struct cli *c)
 		code = cli_print_json(c, hcp_result_json(res));
 	} else {
 		top = json_loadb(hcp_result_json(res).data, hcp_result_json(res).len, 0, NULL);
-		json_array_foreach(json_object_get(top, "packs"), i, p) printf(
-		    "%c %-20s %-10s %s%s\n",
-		    json_is_true(json_object_get(p, "active")) ? '*' : ' ', text(p, "pack_id"),
-		    text(p, "version"), text(p, "summary"), text(p, "error"));
+		json_array_foreach(json_object_get(top, "packs"), i, p)
+		    printf("%c %-20s %-10s %-4s %s%s\n",
+			   json_is_true(json_object_get(p, "active")) ? '*' : ' ',
+			   text(p, "pack_id"), text(p, "version"),
+			   json_is_true(json_object_get(p, "development")) ? "dev" : "",
+			   text(p, "summary"), text(p, "error"));
 		json_decref(top);
 	}
 	hcp_result_free(res);

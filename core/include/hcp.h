@@ -330,6 +330,26 @@ HCP_API hcp_status hcp_policy_lint(hcp_runtime *rt, hcp_result **out, hcp_error 
  * broken. */
 HCP_API hcp_status hcp_pack_lint(hcp_runtime *rt, const char *pack, hcp_result **out,
 				 hcp_error *err);
+/* Adds a pack to the root, or a new version of one that was added: a folder, or a .tar.gz of
+ * one. It must load, and be signed with one of the policy's signers where that names any; a new
+ * version must be signed with the key of the old one. {pack_id, version, digest, signer, was,
+ * needs: [text], added}: `needs` is what it asks for; of a new version, `was` being the old
+ * one, what it asks for beyond that, and then it is added only where `accept` is set.
+ * hcp_result_ok: it was added. For the root folder's owner alone (HCP_EDENIED), as all of
+ * these are. */
+HCP_API hcp_status hcp_pack_add(hcp_runtime *rt, const char *path, int accept, hcp_result **out,
+				hcp_error *err);
+/* Takes away what was added, folder and all. */
+HCP_API hcp_status hcp_pack_remove(hcp_runtime *rt, const char *pack, hcp_error *err);
+/* {"packs": [{pack_id, version, signer, name, error}]}: what was added; pack NULL: all. Each is
+ * read whole: `error` says what a run would say. hcp_result_ok: there is none. */
+HCP_API hcp_status hcp_pack_verify(hcp_runtime *rt, const char *pack, hcp_result **out,
+				   hcp_error *err);
+/* The public half of secrets/pack_key, as hcp_audit_key: {"public_key", "created"}. */
+HCP_API hcp_status hcp_pack_key(hcp_runtime *rt, int create, hcp_result **out, hcp_error *err);
+/* Signs a pack's folder with secrets/pack_key: its pack.sig. {pack_id, version, public_key} */
+HCP_API hcp_status hcp_pack_sign(hcp_runtime *rt, const char *dir, hcp_result **out,
+				 hcp_error *err);
 /* Who may run a command, by the decision of step 5: {requires, confirm, deny, guard, who:
  * [{principal or role, tenants}]}; `tenants` is missing where any will do. For the root
  * folder's owner alone (HCP_EDENIED). */

@@ -107,5 +107,7 @@ int pack_open_parent(const struct root *root, const char *dir, int *out,
 		     struct hcp_err *err) HCP_MUST_CHECK;
 /* Reads the folder p->fd: p->files and p->digest. */
 int pack_read(struct pack *p, struct hcp_err *err) HCP_MUST_CHECK;
+/* The digest of what was read, one path left out (NULL: none). */
+void pack_digest(const struct pack *p, const char *without, char text[PACK_DIGEST_SIZE]);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "base/trust.h"
+#include "pack/lockfile.h"
 #include "pack/manifest.h"
 
 #include <dirent.h>
@@ -133,7 +134,9 @@ static int find_and_read(const struct root *root, const struct settings *set, st
 		return rc;
 	if (fstatat(p->fd, "pack.yaml", &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return hcp_fail_errno(err, "%s/pack.yaml", p->shown);
-	return set_path(p, err) < 0 || pack_read(p, err) < 0 ? -1 : 1;
+	if (set_path(p, err) < 0 || pack_read(p, err) < 0)
+		return -1;
+	return lockfile_check(root, p, err) < 0 ? -1 : 1;
 }
 
 static int read_pack(const struct root *root, const struct settings *set, const char *id,
@@ -152,6 +155,47 @@ static int read_pack(const struct root *root, const struct settings *set, const 
 	if (!p->id)
 		hcp_fail_nomem(err);
 	else if (find_and_read(root, set, p, err) == 1)
+		*out = p;
+	if (*out)
+		return 0;
+	pack_close(p);
+	return -1;
+}
+
+/* The manifest is read for its id alone here; pack_load judges all of it. */
+static int take_id(struct pack *p, struct hcp_err *err)
+{
+	const struct pack_file *f = pack_file(p, "pack.yaml");
+	const char *shown = arena_printf(&p->arena, "%s/pack.yaml", p->shown);
+	const struct yaml_node *top, *id;
+
+	if (!shown)
+		return hcp_fail_nomem(err);
+	if (!f || !f->text)
+		return hcp_fail(err, HCP_E_CONFIG, "%s is missing", shown);
+	if (yaml_parse(&p->arena, shown, f->text, f->size, &top, err) < 0)
+		return -1;
+	id = yaml_get(top, "pack_id");
+	if (!id || id->kind != YAML_STR || !name_is_id(id->text))
+		return hcp_fail(err, HCP_E_CONFIG, "%s: its pack_id can't be one", shown);
+	p->id = id->text;
+	return 0;
+}
+
+int pack_open_folder(int fd, const char *shown, struct pack **out, struct hcp_err *err)
+{
+	struct pack *p = calloc(1, sizeof(*p));
+
+	*out = NULL;
+	if (!p) {
+		fd_close(&fd);
+		return hcp_fail_nomem(err);
+	}
+	p->fd = fd;
+	p->shown = arena_strdup(&p->arena, shown);
+	if (!p->shown)
+		hcp_fail_nomem(err);
+	else if (pack_read(p, err) == 0 && take_id(p, err) == 0 && pack_load(p, NULL, err) == 0)
 		*out = p;
 	if (*out)
 		return 0;
@@ -189,7 +233,10 @@ int pack_open(struct root *root, const struct settings *set, const char *id, str
 {
 	struct hcp_err why = {0};
 
-	return pack_try(root, set, id, out, &why) < 0 ? fail_unknown(id, &why, err) : 0;
+	if (pack_try(root, set, id, out, &why) == 0)
+		return 0;
+	return why.code == HCP_E_DENIED ? hcp_fail(err, HCP_E_DENIED, "%s", why.text)
+					: fail_unknown(id, &why, err);
 }
 
 void pack_close(struct pack *p)

@@ -76,9 +76,11 @@ struct pack_file {
 	unsigned mode;    /* st_mode, type included */
 	size_t size;
 	unsigned char sha256[32]; /* of the content; zeros for a folder */
-	const char
-	    *text; /* kept for pack.yaml, policy.yaml and *.lua; NUL-terminated; else NULL */
+	const char *text; /* kept for pack.yaml, policy.yaml, pack.sig and *.lua; else NULL */
 };
+
+#define PACK_DIGEST_SIZE 72
+#define PACK_SIGNATURE   "pack.sig" /* the file that signs all others */
 
 struct pack {
 	struct arena arena;
@@ -91,16 +93,19 @@ struct pack {
 	struct pack_policy *policies;
 	struct pack_file *files; /* sorted by path */
 	size_t file_count;
-	const char *path;  /* absolute host path of the folder */
-	const char *shown; /* as messages spell it: "packs/ledger" */
-	int fd;            /* O_DIRECTORY on it */
-	char digest[72];   /* "sha256:<64 hex>" over names, modes and contents */
+	const char *path;              /* absolute host path of the folder */
+	const char *shown;             /* as messages spell it: "packs/ledger" */
+	int fd;                        /* O_DIRECTORY on it */
+	char digest[PACK_DIGEST_SIZE]; /* "sha256:<64 hex>" over names, modes and contents */
+	bool locked;                   /* hcp.lock knows it, and it is what hcp.lock knows */
+	const char *signer;            /* the key that hcp.lock has for it; NULL: none */
 	struct schema_defs *defs;
 };
 
 /* Looks for <id> in the settings' pack folders, in order. `id` need not be legal: one that
- * isn't never reaches the file system. Errors are the envelope's whole text: "unknown pack
- * <id>", "unknown pack <id>: <file>:<line>: <why>" (HCP_E_DENIED). */
+ * isn't never reaches the file system. One that hcp.lock knows must be what was added. Errors
+ * are the envelope's whole text: "unknown pack <id>", "unknown pack <id>: <file>:<line>:
+ * <why>", "pack <id>: digest mismatch: <file>" (HCP_E_DENIED). */
 int pack_open(struct root *root, const struct settings *set, const char *id, struct pack **out,
 	      struct hcp_err *err) HCP_MUST_CHECK;
 /* The same with the fault as it is and its place; HCP_E_NONE: there is no such pack. */
@@ -112,6 +117,9 @@ int pack_try(struct root *root, const struct settings *set, const char *id, stru
 int pack_inspect(struct root *root, const struct settings *set, const char *id,
 		 struct conf_faults *all, struct pack **out,
 		 struct hcp_err *err) HCP_MUST_CHECK;
+/* A folder that isn't installed, the id being what its manifest says; takes fd. */
+int pack_open_folder(int fd, const char *shown, struct pack **out,
+		     struct hcp_err *err) HCP_MUST_CHECK;
 void pack_close(struct pack *p); /* NULL is fine */
 
 const struct pack_command *pack_command(const struct pack *p, const char *verb_key);

@@ -65,7 +65,7 @@ static bool is_kept(const char *path)
 	size_t n = strlen(path);
 
 	return str_eq(path, "pack.yaml") || str_eq(path, "policy.yaml") ||
-	       (n > 4 && !strcmp(path + n - 4, ".lua"));
+	       str_eq(path, PACK_SIGNATURE) || (n > 4 && !strcmp(path + n - 4, ".lua"));
 }
 
 static int keep(struct reading *r, int fd, const char *shown, struct pack_file *f,
@@ -224,7 +224,7 @@ static int by_path(const void *a, const void *b)
 /* Each entry: type, executable or not, path, NUL, size in 8 bytes (most significant first), and
  * for files and links the SHA-256 of content or target. Owner, times and other mode bits stay
  * out: a pack that was copied is the same pack. */
-static void digest(struct pack *p)
+void pack_digest(const struct pack *p, const char *without, char text[PACK_DIGEST_SIZE])
 {
 	static const char head[] = "hcp pack 1\n";
 	unsigned char out[crypto_hash_sha256_BYTES], size[8];
@@ -240,6 +240,8 @@ static void digest(struct pack *p)
 							    : 'l',
 					 file && (f->mode & 0111) ? 'x' : '-'};
 
+		if (str_eq(f->path, without))
+			continue;
 		for (unsigned b = 0; b < 8; b++)
 			size[b] = (unsigned char)((uint64_t)f->size >> (56 - 8 * b));
 		crypto_hash_sha256_update(&state, kind, sizeof(kind));
@@ -249,8 +251,8 @@ static void digest(struct pack *p)
 		crypto_hash_sha256_update(&state, f->sha256, sizeof(f->sha256));
 	}
 	crypto_hash_sha256_final(&state, out);
-	memcpy(p->digest, "sha256:", 7);
-	sodium_bin2hex(p->digest + 7, sizeof(p->digest) - 7, out, sizeof(out));
+	memcpy(text, "sha256:", 7);
+	sodium_bin2hex(text + 7, PACK_DIGEST_SIZE - 7, out, sizeof(out));
 }
 
 int pack_read(struct pack *p, struct hcp_err *err)
@@ -269,7 +271,7 @@ int pack_read(struct pack *p, struct hcp_err *err)
 			memcpy(p->files, r.files, r.count * sizeof(*p->files));
 		p->file_count = r.count;
 		qsort(p->files, p->file_count, sizeof(*p->files), by_path);
-		digest(p);
+		pack_digest(p, NULL, p->digest);
 	}
 	free(r.files);
 	return rc;

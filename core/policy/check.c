@@ -80,6 +80,25 @@ static int check_overlays(const struct policy_pack *pp, const struct pack *pack,
 	return 0;
 }
 
+const char *policy_signer(const struct policy *p, const char *key)
+{
+	for (size_t i = 0; key && i < p->signer_count; i++)
+		if (strcmp(p->signers[i].key, key) == 0)
+			return p->signers[i].name;
+	return NULL;
+}
+
+int policy_check_signer(const struct policy *p, const char *key, struct hcp_err *err)
+{
+	if (!p->signers_given || policy_signer(p, key))
+		return 0;
+	if (!key)
+		return hcp_fail(err, HCP_E_DENIED,
+				"it is signed by nobody, and the policy names signers");
+	return hcp_fail(err, HCP_E_DENIED,
+			"it is signed with %s, which is none of the policy's signers", key);
+}
+
 int policy_check_pack(const struct policy *p, const struct pack *pack, struct hcp_err *err)
 {
 	const struct policy_pack *pp = policy_pack(p, pack->id);
@@ -87,6 +106,8 @@ int policy_check_pack(const struct policy *p, const struct pack *pack, struct hc
 	if (pp && pp->digest && strcmp(pp->digest, pack->digest) != 0)
 		return hcp_fail(err, HCP_E_DENIED, "its digest is %s, %s:%d allows only %s",
 				pack->digest, pp->file, pp->line, pp->digest);
+	if (pack->locked && policy_check_signer(p, pack->signer, err) < 0)
+		return -1;
 	if (hands_over_its_program(pack) && (!pp || !pp->bootstrap))
 		return hcp_fail(
 		    err, HCP_E_DENIED,

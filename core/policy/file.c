@@ -162,6 +162,34 @@ static int read_roles(struct policy_loader *l, const struct yaml_node *map, stru
 	return rc;
 }
 
+static int read_signers(struct policy_loader *l, const struct yaml_node *map,
+			struct hcp_err *err)
+{
+	struct policy *p = l->policy;
+	int rc = 0;
+
+	if (policy_grow(&p->arena, &p->signers, p->signer_count, map->count,
+			sizeof(*p->signers), err) < 0)
+		return -1;
+	p->signers_given = true;
+	for (size_t i = 0; i < map->count && policy_goes_on(l, rc); i++) {
+		const struct yaml_pair *pair = &map->pairs[i];
+		struct policy_place at = policy_place_of(l, pair->key);
+		struct policy_signer_conf conf = {0};
+
+		rc |= check_key(l, pair->key, "signer", err);
+		rc |= conf_value(&l->ctx, pair->value, &policy_signer_row, &conf, err);
+		for (size_t k = 0; k < p->signer_count; k++)
+			if (strcmp(p->signers[k].name, pair->key->text) == 0)
+				rc = policy_fail_again(l, err, &p->signers[k].at, &at, "signer",
+						       pair->key->text);
+		if (rc == 0)
+			p->signers[p->signer_count++] =
+			    (struct policy_signer){pair->key->text, conf.key, at};
+	}
+	return rc;
+}
+
 static int read_grant(struct policy_loader *l, const struct yaml_node *n,
 		      struct policy_grant *out, struct hcp_err *err)
 {
@@ -227,6 +255,8 @@ int policy_loader_text(struct policy_loader *l, const char *file, const char *te
 		rc |= read_roles(l, conf.roles, err);
 	if (policy_goes_on(l, rc) && conf.grants)
 		rc |= read_grants(l, conf.grants, err);
+	if (policy_goes_on(l, rc) && conf.signers)
+		rc |= read_signers(l, conf.signers, err);
 	if (policy_goes_on(l, rc))
 		rc |= policy_read_blocks(l, conf.packs, err);
 	return rc;

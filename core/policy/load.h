@@ -17,6 +17,10 @@ struct policy_role {
 	struct conf_strings capabilities;
 	struct policy_place at;
 };
+struct policy_signer {
+	const char *name, *key; /* 64 hex digits */
+	struct policy_place at;
+};
 struct policy_grant {
 	const char *principal, *role; /* one of them is NULL */
 	struct conf_strings capabilities, roles, tenants;
@@ -40,6 +44,9 @@ struct policy {
 	size_t role_count;
 	struct policy_grant *grants;
 	size_t grant_count;
+	bool signers_given; /* an empty list trusts nobody */
+	struct policy_signer *signers;
+	size_t signer_count;
 	struct policy_block *blocks;
 	size_t block_count;
 	char digest[72];
@@ -112,7 +119,10 @@ int policy_check_folder(const struct policy_loader *l, const struct yaml_node *a
 /* What the tables fill in. */
 struct policy_file_conf {
 	int64_t hcp;
-	const struct yaml_node *auth, *principals, *roles, *grants, *packs;
+	const struct yaml_node *auth, *principals, *roles, *grants, *signers, *packs;
+};
+struct policy_signer_conf {
+	const char *key;
 };
 struct policy_when_conf {
 	enum conf_bool token;
@@ -166,8 +176,10 @@ struct policy_overlay_conf {
 extern const struct conf_table policy_file_table, policy_auth_table, policy_principal_table,
     policy_grant_table, policy_block_table, policy_bin_table, policy_sandbox_table,
     policy_workspace_table, policy_overlay_table, policy_limits_table;
-/* The value of `roles: { <name>: … }`, and an entry of `bins:` that is a string. */
-extern const struct conf_field policy_role_row, policy_bin_row;
+/* The values of `roles: { <name>: … }` and `signers:`, and an entry of `bins:` that is a
+ * string.
+ */
+extern const struct conf_field policy_role_row, policy_bin_row, policy_signer_row;
 const char *policy_face_name(int index);
 
 /* Each NULL, or what the text must be. */

@@ -150,7 +150,13 @@ json_t *policy_who_json(const struct policy *p, const struct pack *pack,
 			const struct pack_command *cmd, const struct policy_overlay *overlay);
 /* The `principals:` entry of an id; NULL: the operator knows nothing of it. */
 const struct policy_place *policy_principal_place(const struct policy *p, const char *id);
-/* Called when a pack meets its block: digest pin, overlays naming verbs the pack lacks,
+/* The name of a public key among `signers:`; NULL: it is none of them. */
+const char *policy_signer(const struct policy *p, const char *key);
+/* Whether what is signed with `key` (NULL: not at all) may be added and used. Without
+ * `signers:` anything may. */
+int policy_check_signer(const struct policy *p, const char *key,
+			struct hcp_err *err) HCP_MUST_CHECK;
+/* Called when a pack meets its block: signer, digest pin, overlays naming verbs the pack lacks,
  * bootstrap. Error text is what follows "unknown pack <id>: " (digest, bootstrap) or "config: "
  * (HCP_E_CONFIG, with place). */
 int policy_check_pack(const struct policy *p, const struct pack *pack,

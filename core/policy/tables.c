@@ -138,6 +138,8 @@ static const struct conf_field file_rows[] = {
     ROW(policy_file_conf, "principals", CONF_MAP, principals, "what is known of principals"),
     ROW(policy_file_conf, "roles", CONF_MAP, roles, "lists of capabilities by name"),
     ROW(policy_file_conf, "grants", CONF_LIST, grants, "who may do what"),
+    ROW(policy_file_conf, "signers", CONF_MAP, signers,
+	"public keys by name; packs that are added must be signed with one"),
     ROW(policy_file_conf, "packs", CONF_MAP, packs, "what each pack may touch"),
 };
 const struct conf_table policy_file_table = {"a policy", file_rows, COUNT(file_rows)};
@@ -177,6 +179,9 @@ const struct conf_table policy_principal_table = {"a principal", principal_rows,
 const struct conf_field policy_role_row =
     ROW(policy_role_conf, "role", CONF_STRINGS, capabilities, "the role's capabilities",
 	.check = check_capability);
+
+const struct conf_field policy_signer_row =
+    ROW(policy_signer_conf, "signers", CONF_STRING, key, "a public key", .check = check_sha256);
 
 static const struct conf_field grant_rows[] = {
     ROW(policy_grant, "principal", CONF_STRING, principal, "to whom; may end in *",

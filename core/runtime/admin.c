@@ -38,8 +38,9 @@ static json_t *one_pack(struct snapshot *s, const char *session, const char *id)
 	if (pack_open(&s->root, &s->set, id, &p, &err) < 0)
 		return json_pack("{s:s,s:b,s:s}", "pack_id", id, "active", active, "error",
 				 err.text);
-	j = json_pack("{s:s,s:s,s:s,s:b,s:s}", "pack_id", p->id, "version", p->version,
-		      "summary", p->summary, "active", active, "digest", p->digest);
+	j = json_pack("{s:s,s:s,s:s,s:b,s:s,s:b,s:s*}", "pack_id", p->id, "version", p->version,
+		      "summary", p->summary, "active", active, "digest", p->digest,
+		      "development", !p->locked, "signer", p->signer);
 	pack_close(p);
 	return j;
 }

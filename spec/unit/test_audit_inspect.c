@@ -311,7 +311,7 @@ static void checkpoints(void **state)
 static void keys_of_the_wrong_form(void **state)
 {
 	static const char *const bad[] = {
-	    "", "abc\n", "zz11223344556677889900112233445566778899001122334455667788990011\n",
+	    "abc\n", "zz11223344556677889900112233445566778899001122334455667788990011\n",
 	    "0011223344556677889900112233445566778899001122334455667788990011 \n"};
 	struct log *l = *state;
 	char path[96], key[AUDIT_KEY_SIZE], file[128];
@@ -330,6 +330,9 @@ static void keys_of_the_wrong_form(void **state)
 		assert_string_equal(key, "");
 		assert_non_null(strstr(err.text, "must be 64 hex digits"));
 	}
+	assert_int_equal(truncate(file, 0), 0);
+	assert_int_equal(audit_key_public(&l->root, key, &(struct hcp_err){0}), -1);
+	assert_string_equal(key, "");
 	fd_close(&l->root.fd);
 }
 

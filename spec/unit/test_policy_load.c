@@ -259,7 +259,10 @@ static const struct {
     {"![]\n", 1, "a policy must be a mapping"},
     {"!hcp: 1\nhcp: 1\n", 2, "duplicate key"},
     {"grant: []\n", 2, "unknown key \"grant\""},
-    {"signers: []\n", 2, "unknown key \"signers\""},
+    {"signer: []\n", 2, "unknown key \"signer\" in a policy (did you mean \"signers\"?)"},
+    {"signers: []\n", 2, "\"signers\" must be a mapping"},
+    {"signers: { us: \"abc\" }\n", 2,
+     "\"signers\" must be 64 hexadecimal digits in lower case"},
     {"grants: &a []\n", 2, "anchors"},
     {"grants:\n", 2, "\"grants\" must be"},
     /* auth */
