@@ -39,7 +39,9 @@ static const char bash[] =
     "}\n"
     "complete -o default -F _hcp hcp";
 
+/* As a file of zsh's own functions it is the body of _hcp, which must then be called. */
 static const char zsh[] =
+    "#compdef hcp\n"
     "_hcp() {\n"
     "\tlocal line\n"
     "\tlocal -a names shown no\n"
@@ -118,6 +120,8 @@ int cmd_completion(struct cli *c)
 		return cli_usage(cli_verb_of(cmd_completion), "bash, zsh or fish");
 	fputs(script, stdout);
 	list_links();
-	puts(script == fish ? "\n\tcomplete -c $name -f -a '(__hcp_complete)'\nend" : "");
+	puts(script == fish  ? "\n\tcomplete -c $name -f -a '(__hcp_complete)'\nend"
+	     : script == zsh ? "\nif [[ $funcstack[1] == _hcp ]]; then _hcp; fi"
+			     : "");
 	return 0;
 }
