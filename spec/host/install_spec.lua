@@ -45,8 +45,8 @@ installing("an installed tree", function()
 
   it("has manuals, completions and a module for Lua", function()
     assert.matches("**hcp**", run(("mandoc -T markdown %s/share/man/man1/hcp.1"):format(prefix)), 1, true)
-    assert.equal("0.1.0\n", run(("LD_PRELOAD=%s ASAN_OPTIONS=detect_leaks=0 LUA_CPATH='%s/lib/lua/5.4/?.so' lua5.4 -e 'print(require(\"hcp\").version)'")
-      :format(sanitize ~= "" and "$(gcc -print-file-name=libasan.so)" or "", prefix)))
+    local lua = "LD_PRELOAD=%s ASAN_OPTIONS=detect_leaks=0 LUA_CPATH='%s/lib/lua/5.4/?.so' lua5.4 -e 'print(require(\"hcp\").version)'"
+    assert.equal("0.1.0\n", run(lua:format(sanitize ~= "" and "$(gcc -print-file-name=libasan.so)" or "", prefix)))
     local bash = ("PATH=%s/bin:$PATH; . %s/share/bash-completion/completions/hcp; complete -p hcp"):format(prefix, prefix)
     assert.matches("-F _hcp hcp", run("bash -c " .. quote(bash)), 1, true)
   end)
@@ -71,7 +71,8 @@ installing("an installed tree", function()
         run(("export PKG_CONFIG_PATH=%s/lib/pkgconfig; cc %s %s/spec/host/consumer/main.c $(pkg-config --cflags --libs hcp-static) -o %s")
           :format(prefix, sanitize, quote(world.source), own))
       else
-        run(("cmake -S %s/spec/host/consumer -B %s/d -DCMAKE_PREFIX_PATH=%s -DCMAKE_C_FLAGS=%s && cmake --build %s/d && cp %s/d/with-static %s")
+        run(("cmake -S %s/spec/host/consumer -B %s/d -DCMAKE_PREFIX_PATH=%s -DCMAKE_C_FLAGS=%s && cmake --build %s/d && " ..
+          "cp %s/d/with-static %s")
           :format(quote(world.source), w.dir, prefix, quote(sanitize), w.dir, w.dir, own))
       end
       assert.not_matches("libhcp", run("readelf -d " .. own), 1, true)
