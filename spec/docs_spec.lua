@@ -166,35 +166,39 @@ describe("the documents", function()
     assert.same({ "genesis", "deny", "deny", "begin", "end", "begin", "end" }, kinds)
   end)
 
-  it("docs/embed.md has programs that do what they show", function()
-    local list, shown = fences("docs/embed.md"), {}
-    copy(w, "packs policies")
-    put_files(w, {})
-    for _, f in ipairs(list) do
-      if f.lang == "output" then
-        shown[#shown + 1] = f.text
-      elseif f.name ~= "" then
-        world.write(w.dir .. "/" .. f.name, f.text)
+  -- How a program is run, by its name's end. What has sanitizers wants them in the program, too, or in front of it.
+  local function started(name)
+    local sanitizers = world.read(world.build .. "/CMakeCache.txt"):match("\nHCP_SANITIZE:[^=]*=(%S+)")
+    local sanitize = sanitizers and "-fsanitize=" .. sanitizers or ""
+    local library = ("-I%s/core/include -L%s -lhcp -Wl,-rpath,%s"):format(quote(world.source), quote(world.build), quote(world.build))
+    local preload = sanitizers and "ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD=$(cc -print-file-name=libasan.so) " or ""
+    local ways = {
+      c = ("cc -std=gnu11 -Wall -Wextra -Werror %s %s %s -o program && ./program"):format(sanitize, name, library),
+      cc = ("c++ -std=c++17 -Wall -Wextra -Werror %s %s %s -o program && ./program"):format(sanitize, name, library),
+      lua = ("%sLUA_CPATH=%s/?.so lua5.4 %s"):format(preload, quote(world.build), name),
+      py = ("%sLD_LIBRARY_PATH=%s python3 %s"):format(preload, quote(world.build), name),
+    }
+    return ways[name:match("%.(%w+)$")]
+  end
+
+  for page, programs in pairs { ["docs/embed.md"] = 2, ["docs/hosts.md"] = 4 } do
+    it(page .. " has programs that do what they show", function()
+      local name, count = nil, 0
+      copy(w, "packs policies")
+      put_files(w, {})
+      for _, f in ipairs(fences(page)) do
+        if f.lang == "output" then
+          local status, out, err = world.sh(("cd %s && %s %s %s"):format(quote(w.dir), started(name), quote(w.root), quote(w.state)))
+          assert.same({ 0, f.text }, { status, out }, name .. ": " .. err)
+          count = count + 1
+        elseif f.name ~= "" then
+          name = f.name
+          world.write(w.dir .. "/" .. name, f.text)
+        end
       end
-    end
-    -- a library with sanitizers wants them in the program, too
-    local cache = world.read(world.build .. "/CMakeCache.txt")
-    local sanitize = cache:match("\nHCP_SANITIZE:[^=]*=(%S+)")
-    local build = quote(world.build)
-    local status, out, err = world.sh(("cd %s && cc -Wall -Wextra -Werror %s embed.c -I%s -L%s -lhcp -Wl,-rpath,%s"
-      .. " -o embed && ./embed %s %s"):format(quote(w.dir), sanitize and "-fsanitize=" .. sanitize or "",
-      quote(world.source .. "/core/include"), build, build, quote(w.root), quote(w.state)))
-    assert.same({ 0, shown[1] }, { status, out }, err)
-    local preload = ""
-    if sanitize then
-      local _, asan = world.sh("cc -print-file-name=libasan.so")
-      preload = "ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD=" .. quote((asan:gsub("%s+$", "")))
-    end
-    status, out, err = world.sh(("%s LUA_CPATH=%s lua5.4 %s %s %s"):format(preload, quote(world.build .. "/?.so"),
-      quote(w.dir .. "/embed.lua"), quote(w.root), quote(w.state)))
-    assert.same({ 0, shown[2] }, { status, out }, err)
-    assert.equal(2, #shown)
-  end)
+      assert.equal(programs, count)
+    end)
+  end
 
   it("link to files that are there", function()
     local links = 0
