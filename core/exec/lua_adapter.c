@@ -26,11 +26,12 @@ static const char *load_script(void *user, const char *path, size_t *len, struct
 static json_t *command_json(const struct run *r, struct hcp_err *err)
 {
 	const struct pack_command *c = r->command;
-	json_t *j = json_pack("{s:s,s:s,s:s,s:s*}", "verb_key", c->key, "kind", c->kind,
-			      "summary", c->summary, "script", c->script);
+	json_t *args = c->args ? schema_to_json(c->args) : NULL;
+	json_t *j = json_pack("{s:s,s:s,s:s,s:s*,s:o*}", "verb_key", c->key, "kind", c->kind,
+			      "summary", c->summary, "script", c->script, "args", args);
 	json_t *own = c->own ? yaml_to_json(c->own, r->pack->shown, err) : NULL;
 
-	if (!j || (c->own && !own)) {
+	if (!j || (c->args && !args) || (c->own && !own)) {
 		json_decref(j);
 		json_decref(own);
 		return NULL;
@@ -178,6 +179,8 @@ static int with_adapter(struct run *r, int (*use)(struct run *, struct script_ca
 	    .user = r, .log = run_script_log, .load = load_script, .net = &net};
 	run_script_limits(r, &call.limits);
 	call.limits.script_ms = r->limits.timeout_ms;
+	if (r->limits.output < (int64_t)call.limits.result)
+		call.limits.result = (size_t)r->limits.output;
 	rc = command && ctx && call.owner ? use(r, &call)
 					  : run_refuse_text(r, EXIT_RUNTIME, NULL);
 	json_decref(command);

@@ -338,17 +338,25 @@ static int64_t monotonic_ns(void)
 	return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
+/* A provider or a hook holds up a run that hasn't begun. An adapter's request is the run: it
+ * has the command's time. */
+static lua_Number most_seconds(const struct script_call *call)
+{
+	if (call->role != SCRIPT_ADAPTER || !call->limits.deadline_ns)
+		return NET_TIMEOUT_MS / 1000.0;
+	return (lua_Number)call->limits.deadline_ms / 1000;
+}
+
 static void read_timeout(lua_State *L, struct script_http *x)
 {
 	const struct script_limits *max = &script_state_of(L)->call->limits;
-	lua_Number most = NET_TIMEOUT_MS / 1000.0, s;
+	lua_Number most = most_seconds(script_state_of(L)->call), s;
 
 	lua_getfield(L, 1, "timeout");
 	s = lua_isnil(L, -1) ? most : luaL_checknumber(L, -1);
 	lua_pop(L, 1);
 	if (!(s > 0 && s <= most))
-		luaL_error(L, "timeout must be above 0 and at most %d seconds",
-			   NET_TIMEOUT_MS / 1000);
+		luaL_error(L, "timeout must be above 0 and at most %d seconds", (int)most);
 	x->q.deadline_ns = monotonic_ns() + (int64_t)(s * 1e9);
 	if (max->deadline_ns && max->deadline_ns < x->q.deadline_ns)
 		x->q.deadline_ns = max->deadline_ns;

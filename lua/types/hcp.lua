@@ -119,6 +119,7 @@ function adapter_ctx.concat(...) end
 ---@field kind string
 ---@field summary string
 ---@field script? string
+---@field args? table the schema of its arguments
 
 ---What `adapters/<kind>.lua` returns.
 ---@class hcp.Adapter
@@ -200,7 +201,7 @@ function host.verify_password(hash, text) end
 ---@field form? table<string, hcp.Bytes | number | boolean>
 ---@field json? any
 ---@field body? hcp.Bytes
----@field timeout? number seconds, at most 10
+---@field timeout? number seconds, at most 10; of an adapter, at most the command's
 ---@field secrets? string[] strings of the JSON answer that become handles
 ---@class hcp.HttpAnswer
 ---@field status integer

@@ -119,12 +119,13 @@ static CURLcode set_context(CURL *curl, void *ctx, void *user)
 
 /* ---- the request ---- */
 
+/* Rounded up: where none is left, the deadline has passed for everybody. */
 static int64_t left_ms(const struct net_request *q)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (q->deadline_ns - (t.tv_sec * 1000000000LL + t.tv_nsec)) / 1000000;
+	return (q->deadline_ns - (t.tv_sec * 1000000000LL + t.tv_nsec) + 999999) / 1000000;
 }
 
 static int add_line(struct exchange *x, const char *line)
