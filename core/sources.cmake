@@ -26,11 +26,11 @@ set(HCP_CORE_SOURCES
   audit/mend.c audit/recover.c audit/rotate.c audit/copy.c audit/retain.c audit/sign.c audit/export.c
   box/host.c box/places.c box/scratch.c box/bin.c box/cgroup.c box/trace.c box/filter.c box/plan.c box/plan_json.c box/spawn.c
   box/facts.c box/cause.c box/run.c box/probe.c
-  runtime/where.c runtime/snapshot.c runtime/runtime.c runtime/result.c runtime/call.c runtime/start.c runtime/refresh.c runtime/admin.c runtime/permitted.c runtime/problems.c runtime/lint.c runtime/pack_lint.c runtime/pack_add.c runtime/pack_sign.c runtime/who.c runtime/secrets.c
+  runtime/where.c runtime/snapshot.c runtime/extend.c runtime/runtime.c runtime/result.c runtime/call.c runtime/start.c runtime/refresh.c runtime/admin.c runtime/permitted.c runtime/problems.c runtime/lint.c runtime/pack_lint.c runtime/pack_add.c runtime/pack_sign.c runtime/who.c runtime/secrets.c
   runtime/audit.c runtime/doctor.c
   exec/envelope.c exec/exec.c exec/step_pack.c exec/step_session.c exec/step_policy.c exec/step_principal.c
   exec/step_capability.c exec/step_confirm.c exec/consent.c exec/step_mint.c exec/mint_hook.c exec/binding.c exec/step_adapter.c exec/hidden.c exec/step_audit.c
-  exec/operator_script.c exec/lua_adapter.c exec/nested.c exec/wrap_jail.c exec/wrap_scratch.c exec/wrap_env.c exec/wrap_stream.c exec/wrap_files.c exec/wrap_result.c
+  exec/operator_script.c exec/lua_adapter.c exec/host_call.c exec/nested.c exec/wrap_jail.c exec/wrap_scratch.c exec/wrap_env.c exec/wrap_stream.c exec/wrap_files.c exec/wrap_result.c
   exec/wrap.c exec/explain.c exec/workspace.c exec/run.c)
 
 set(HCP_INIT_SOURCES

@@ -235,11 +235,22 @@ struct net_grant run_net_grant(const struct run *r, const struct conf_strings *h
 /* Adapters, called by step_adapter. */
 int wrap_run(struct run *r);
 int lua_adapter_run(struct run *r);
+/* What adapters are told of the command and the run, and how their result is judged. */
+json_t *adapter_command_json(const struct run *r, struct hcp_err *err);
+json_t *adapter_ctx_json(const struct run *r);
+int adapter_check_output(struct run *r);
+/* host_call.c: the host's own functions. `answer` is the caller's to free. */
+int host_provider_ask(struct run *r, const struct host_function *f, const json_t *request,
+		      struct script_result *answer);
+int host_adapter_run(struct run *r, const struct host_function *f);
 /* As far as they get without an effect; what they found is in r->explain. */
 int wrap_plan(struct run *r);
 int lua_adapter_plan(struct run *r);
 /* What ctx.exec, ctx.try and ctx.exec_all of a script do; `user` is the run. */
 void nested_host(struct run *r, struct script_host *host);
+/* The same for an adapter in C. `args` is an object; copied. */
+hcp_status nested_exec(struct run *r, const char *pack_id, const char *verb_key,
+		       const json_t *args, hcp_result **out);
 /* The child's whole environment, built from nothing. NULL: out of memory. */
 char **wrap_environment(struct run *r, const struct box_view *view);
 /* Turns what the program did into the verdict (§6.4 step 8). */

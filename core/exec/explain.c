@@ -221,7 +221,9 @@ static void tell_mint(struct run *r)
 static void tell_adapter(struct run *r)
 {
 	because(r, of_pack(r, "pack.yaml"), r->command->line, "kind %s", r->command->kind);
-	if (strcmp(r->command->kind, "wrap") != 0)
+	if (host_function(&r->rt->options, HOST_ADAPTER, r->command->kind))
+		because(r, NULL, 0, "the adapter is the host's own");
+	else if (strcmp(r->command->kind, "wrap") != 0)
 		because(r, arena_printf(&r->arena, "adapters/%s.lua", r->command->kind), 0,
 			"the adapter");
 	else if (r->granted->file)

@@ -23,7 +23,7 @@ static const char *load_script(void *user, const char *path, size_t *len, struct
 }
 
 /* What `check` and `run` get to see of the command. */
-static json_t *command_json(const struct run *r, struct hcp_err *err)
+json_t *adapter_command_json(const struct run *r, struct hcp_err *err)
 {
 	const struct pack_command *c = r->command;
 	json_t *args = c->args ? schema_to_json(c->args) : NULL;
@@ -50,7 +50,7 @@ static double deadline_epoch(const struct run *r)
 	       (double)(r->deadline_ns - run_now_ns()) / 1e9;
 }
 
-static json_t *ctx_json(const struct run *r)
+json_t *adapter_ctx_json(const struct run *r)
 {
 	const struct principal *p = &r->principal;
 
@@ -64,7 +64,7 @@ static json_t *ctx_json(const struct run *r)
 			 deadline_epoch(r), "binding", binding);
 }
 
-static int check_output(struct run *r)
+int adapter_check_output(struct run *r)
 {
 	AUTO_BUF faults = {0};
 	struct hcp_err err = {0};
@@ -142,7 +142,7 @@ static int call_adapter(struct run *r, struct script_call *call)
 	} else {
 		r->result = answer.result;
 		answer.result = (struct buf){0};
-		rc = check_output(r);
+		rc = adapter_check_output(r);
 	}
 	script_result_free(&answer);
 	return rc;
@@ -166,8 +166,8 @@ static int with_adapter(struct run *r, int (*use)(struct run *, struct script_ca
 					  r->command->kind);
 		return run_refuse_err(r, EXIT_RUNTIME, "config: ", &err);
 	}
-	command = command_json(r, &err);
-	ctx = ctx_json(r);
+	command = adapter_command_json(r, &err);
+	ctx = adapter_ctx_json(r);
 	call.source = source;
 	call.owner = arena_printf(&r->arena, "pack %s", r->pack->id);
 	call.args[0] = r->args;

@@ -48,6 +48,22 @@ static int exec_one(void *user, const char *pack_id, const char *verb_key, json_
 	return rc;
 }
 
+hcp_status nested_exec(struct run *r, const char *pack_id, const char *verb_key,
+		       const json_t *args, hcp_result **out)
+{
+	struct run *child = malloc(sizeof(*child));
+
+	if (!child)
+		return HCP_ENOMEM;
+	start(child, r, pack_id, verb_key, args);
+	exec_run(child);
+	*out = result_of(child);
+	hidden_pass_up(child);
+	exec_free(child);
+	free(child);
+	return *out ? HCP_OK : HCP_ENOMEM;
+}
+
 struct batch {
 	struct run *runs;
 	size_t count, next;

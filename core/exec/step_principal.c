@@ -203,6 +203,37 @@ static int take_answer(struct run *r, const struct script_result *answer)
 	return read_principal(r);
 }
 
+/* What a host or hcp explain vouches for. */
+static int take_text(struct run *r, const char *json)
+{
+	struct hcp_err err = {0};
+
+	r->principal_json = json_parse(json, strlen(json), LIMIT_ENVELOPE_DEPTH, &err);
+	return r->principal_json ? read_principal(r) : malformed(r, err.text);
+}
+
+static int take_vouched(struct run *r)
+{
+	if (!r->call->principal)
+		return run_refuse(r, EXIT_DENIED, "denied: unauthenticated");
+	return take_text(r, r->call->principal);
+}
+
+static int ask_host(struct run *r, const struct host_function *own, json_t *request,
+		    json_t *config)
+{
+	struct script_result answer = {0};
+	json_t *whole = json_pack("{s:O,s:O*}", "request", request, "with", config);
+	int rc = whole ? host_provider_ask(r, own, whole, &answer)
+		       : run_refuse_text(r, EXIT_RUNTIME, NULL);
+
+	if (rc == 0)
+		rc = take_answer(r, &answer);
+	script_result_free(&answer);
+	json_decref(whole);
+	return rc;
+}
+
 static int ask_provider(struct run *r)
 {
 	const struct policy_auth *auth = policy_auth_for(
@@ -210,11 +241,17 @@ static int ask_provider(struct run *r)
 	struct script_result answer = {0};
 	struct hcp_err err = {0};
 	struct operator_script script = {.role = SCRIPT_AUTH};
+	const struct host_function *own;
 	json_t *request, *config = NULL;
 	int rc;
 
 	if (!auth)
 		return run_refuse(r, EXIT_DENIED, "denied: unauthenticated");
+	if (strcmp(auth->provider, HOST_PROVIDER) == 0)
+		return take_vouched(r);
+	if (r->call->principal)
+		return malformed(r, "the policy doesn't ask the host who it is");
+	own = host_function(&r->rt->options, HOST_AUTH, auth->provider);
 	script.name = auth->provider;
 	script.secrets = &auth->secrets;
 	script.hosts = &auth->hosts;
@@ -225,6 +262,8 @@ static int ask_provider(struct run *r)
 		rc = run_refuse_err(r, EXIT_RUNTIME, "config: ", &err);
 	else if (!request)
 		rc = run_refuse_text(r, EXIT_RUNTIME, NULL);
+	else if (own)
+		rc = ask_host(r, own, request, config);
 	else if (operator_script_run(r, &script, &answer, &err) < 0)
 		rc = run_refuse_script(r, EXIT_DENIED, "denied: auth: ", &answer, &err);
 	else
@@ -239,15 +278,11 @@ static int ask_provider(struct run *r)
 static int take_given(struct run *r)
 {
 	const char *as = r->explain->as;
-	struct hcp_err err = {0};
 
 	if (*as == '{')
-		r->principal_json = json_parse(as, strlen(as), LIMIT_ENVELOPE_DEPTH, &err);
-	else
-		r->principal_json = json_pack("{s:s}", "id", as);
-	if (!r->principal_json)
-		return malformed(r, err.text[0] ? err.text : "the id is not UTF-8");
-	return read_principal(r);
+		return take_text(r, as);
+	r->principal_json = json_pack("{s:s}", "id", as);
+	return r->principal_json ? read_principal(r) : malformed(r, "the id is not UTF-8");
 }
 
 static void inherit(struct run *r)

@@ -35,6 +35,7 @@ typedef struct hcp_runtime hcp_runtime; /* any thread */
 typedef struct hcp_call hcp_call;       /* one thread at a time, but hcp_call_cancel: any */
 typedef struct hcp_result hcp_result;   /* immutable; any thread may read; the caller frees */
 typedef struct hcp_run hcp_run;         /* a run under way; one thread at a time */
+typedef struct hcp_ask hcp_ask;         /* what a function of the host's is asked */
 
 typedef enum {
 	HCP_OK = 0,
@@ -96,6 +97,41 @@ HCP_API hcp_status hcp_options_read_only(hcp_options *o);
 typedef void hcp_log_fn(void *user, hcp_log_level level, hcp_str line);
 HCP_API hcp_status hcp_options_log(hcp_options *o, hcp_log_fn *fn, void *user);
 
+/* ---- what a host adds in C ---- */
+
+/* An auth provider or an adapter. `ask` lives as long as the call, which is made on the thread
+ * of the run, of many runs at once. It must not call into the library but for hcp_ask_*, and
+ * it can't be stopped: let it look at hcp_ask_left_ms and hcp_ask_cancelled. */
+typedef void hcp_host_fn(void *user, hcp_ask *ask);
+/* `auth: { provider: NAME }` in the policy asks `fn`, where the root has no script of that name
+ * (both is an error of the configuration). The answer is a principal, judged as a script's is.
+ * HCP_EINVAL: the name is none, is taken, or is "host". */
+HCP_API hcp_status hcp_options_auth(hcp_options *o, const char *name, hcp_host_fn *fn,
+				    void *user);
+/* Commands of this kind run `fn` in step 8, where there is no adapters/<kind>.lua (both: they
+ * are refused). The answer is the command's result, and `output` judges it. HCP_EINVAL: the
+ * kind is none, is taken, or is "wrap". */
+HCP_API hcp_status hcp_options_adapter(hcp_options *o, const char *kind, hcp_host_fn *fn,
+				       void *user);
+/* JSON, borrowed. A provider's: {request: {face, pack_id, verb_key, peer, tenant, project_id,
+ * token}, with}; an adapter's: {args, command, ctx: {pack_id, verb_key, principal, session,
+ * confirmed, mode, deadline}}. */
+HCP_API hcp_str hcp_ask_request(const hcp_ask *ask);
+/* Answers, once; copied. HCP_EINVAL: there is an answer already. Without one the run is
+ * refused, and what isn't JSON refuses it, too. */
+HCP_API hcp_status hcp_ask_answer(hcp_ask *ask, hcp_str json);
+/* Refuses, once; the invoker is told the reason (UTF-8; "": none). */
+HCP_API hcp_status hcp_ask_refuse(hcp_ask *ask, hcp_str reason);
+/* A variable of the run's Binding, for adapters; borrowed; {NULL, 0}: there is none. */
+HCP_API hcp_str hcp_ask_env(const hcp_ask *ask, const char *name);
+/* For adapters: another command, through the whole pipeline, as ctx.exec of a script. `pack`
+ * NULL: the same pack; `args`: an object, "": {}. */
+HCP_API hcp_status hcp_ask_exec(hcp_ask *ask, const char *pack, const char *verb_key,
+				hcp_str args, hcp_result **out);
+/* What is left of the run's time; -1: no limit yet. An answer later than that doesn't count. */
+HCP_API int64_t hcp_ask_left_ms(const hcp_ask *ask);
+HCP_API int hcp_ask_cancelled(const hcp_ask *ask);
+
 /* ---- runtime ---- */
 
 /* Opens a runtime. `o` may be NULL and is not kept. *out is NULL on every error but one: a root
@@ -137,6 +173,10 @@ HCP_API hcp_status hcp_call_peer(hcp_call *c, uint32_t uid, uint32_t gid, int32_
 /* For a host that serves others and knows nothing of the other end: `request.peer` is missing,
  * and a provider that goes by it denies. */
 HCP_API hcp_status hcp_call_no_peer(hcp_call *c);
+/* Who the invoker is, for a host that has found out by itself: a principal as a provider gives
+ * it, JSON. It counts where the policy says `auth: { provider: host }`; where it doesn't, such
+ * a call is denied. NULL: not said. */
+HCP_API hcp_status hcp_call_principal(hcp_call *c, const char *json);
 /* A limit on the whole run from the start of hcp_exec, milliseconds; 0: the command's own
  * alone. */
 HCP_API hcp_status hcp_call_deadline_ms(hcp_call *c, uint64_t ms);
@@ -159,8 +199,8 @@ HCP_API hcp_status hcp_call_stream(hcp_call *c, hcp_stream_fn *fn, void *user);
  * seen and agreed to, which lets the next run pass that is exactly what was asked, and no
  * other, once. HCP_FACE_MCP alone (else HCP_EINVAL). */
 HCP_API hcp_status hcp_call_consent(hcp_call *c, const char *digest);
-/* A call that says the same of its invoker: session, tenant, project, token, peer, deadline,
- * trace. NULL: out of memory. */
+/* A call that says the same of its invoker: session, tenant, project, token, peer, principal,
+ * deadline, trace. NULL: out of memory. */
 HCP_API hcp_call *hcp_call_copy(const hcp_call *c);
 /* Files for a command whose workspace is ephemeral; every other command is refused with such a
  * call. put: all that `fd` gives becomes the file `name` of the workspace before the program

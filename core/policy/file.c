@@ -62,6 +62,21 @@ int policy_check_script(const struct policy_loader *l, const struct yaml_node *a
 	return conf_fail(&l->ctx, at, err, "%s %s: %s", what, name, why.text);
 }
 
+/* A script, or the host's own; both would leave open which of them decides. */
+static int check_provider(const struct policy_loader *l, const struct yaml_node *at,
+			  const char *name, struct hcp_err *err)
+{
+	struct hcp_err none = {0};
+
+	if (!l->root->brings_provider || !l->root->brings_provider(l->root->host, name))
+		return policy_check_script(l, at, "auth", "provider", name, err);
+	if (policy_check_script(l, at, "auth", "provider", name, &none) == 0)
+		return conf_fail(&l->ctx, at, err,
+				 "provider %s is the host's own and policies/auth/%s.lua, too",
+				 name, name);
+	return 0;
+}
+
 static int read_auth_entry(const struct policy_loader *l, const struct yaml_node *n,
 			   struct policy_auth *out, struct hcp_err *err)
 {
@@ -78,8 +93,7 @@ static int read_auth_entry(const struct policy_loader *l, const struct yaml_node
 	out->with = conf.with;
 	out->file = l->ctx.file;
 	out->line = n->line;
-	return policy_check_script(l, yaml_get(n, "provider"), "auth", "provider",
-				   conf.provider, err);
+	return check_provider(l, yaml_get(n, "provider"), conf.provider, err);
 }
 
 /* One entry may stand without the list around it. */

@@ -289,6 +289,8 @@ int root_open_with(struct root *root, struct settings *set, const struct root_re
 	memset(root, 0, sizeof(*root));
 	memset(set, 0, sizeof(*set));
 	root->fd = root->state_fd = root->data_fd = -1;
+	root->brings_provider = req->brings_provider;
+	root->host = req->host;
 	if (open_all(root, set, req, system, &why) == 0)
 		return 0;
 	/* whatever it was, what is wrong is the configuration */

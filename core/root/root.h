@@ -19,6 +19,9 @@ struct root {
 	    *data; /* the installed data folder, in a build tree the source tree: fallback
 		      for adapters/, lua/, policies/auth|guards|mint; NULL: none */
 	int data_fd;
+	/* Whether an auth provider needs no script, because the host brings it. */
+	bool (*brings_provider)(const void *host, const char *name);
+	const void *host;
 };
 
 /* What the caller may say; NULL: not said. env_* are read by the caller (the library never
@@ -27,6 +30,8 @@ struct root_request {
 	const char *root, *state;
 	const char *data; /* where the installed data folder is; found by the caller */
 	const char *env_root, *env_state, *xdg_config_home, *xdg_state_home, *home;
+	bool (*brings_provider)(const void *host, const char *name); /* as in struct root */
+	const void *host;
 	struct conf_faults *faults; /* for lint: all of hcp.yaml's, and the root opens */
 };
 

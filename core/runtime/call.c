@@ -30,6 +30,7 @@ void call_done(hcp_call *c)
 	free(c->tenant);
 	free(c->project);
 	free(c->consent);
+	free(c->principal);
 	secret_drop(c->token);
 }
 
@@ -121,11 +122,19 @@ hcp_call *hcp_call_copy(const hcp_call *c)
 	copy->trace = c->trace;
 	copy->trace_user = c->trace_user;
 	if (hcp_call_identity(copy, c->tenant, c->project) == HCP_OK &&
+	    hcp_call_principal(copy, c->principal) == HCP_OK &&
 	    (!c->token || hcp_call_token(copy, (hcp_str){(const char *)secret_bytes(c->token),
 							 secret_len(c->token)}) == HCP_OK))
 		return copy;
 	hcp_call_free(copy);
 	return NULL;
+}
+
+hcp_status hcp_call_principal(hcp_call *c, const char *json)
+{
+	if (!c)
+		return HCP_EINVAL;
+	return runtime_set_text(&c->principal, json) < 0 ? HCP_ENOMEM : HCP_OK;
 }
 
 hcp_status hcp_call_deadline_ms(hcp_call *c, uint64_t ms)

@@ -94,6 +94,7 @@ void hcp_options_free(hcp_options *o)
 {
 	if (!o)
 		return;
+	free(o->functions);
 	free(o->root);
 	free(o->state);
 	free(o);
@@ -166,7 +167,8 @@ static int copy_options(hcp_options *to, const hcp_options *from)
 	to->max_runs = from->max_runs;
 	to->log = from->log;
 	to->log_user = from->log_user;
-	return runtime_set_text(&to->root, from->root) < 0 ||
+	return host_functions_copy(to, from) < 0 ||
+		       runtime_set_text(&to->root, from->root) < 0 ||
 		       runtime_set_text(&to->state, from->state) < 0
 		   ? -1
 		   : 0;
@@ -180,6 +182,7 @@ static void destroy(hcp_runtime *rt)
 	pthread_cond_destroy(&rt->idle);
 	pthread_mutex_destroy(&rt->lock);
 	pthread_mutex_destroy(&rt->refreshing);
+	free(rt->options.functions);
 	free(rt->options.root);
 	free(rt->options.state);
 	free(rt);

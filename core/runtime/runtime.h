@@ -35,8 +35,21 @@ struct snapshot {
 	struct hcp_err broken;
 };
 
+/* The provider that stands for what hcp_call_principal said. */
+#define HOST_PROVIDER "host"
+
+enum host_kind { HOST_NONE = 0, HOST_AUTH, HOST_ADAPTER };
+struct host_function {
+	enum host_kind kind;
+	char name[LIMIT_ID + 1];
+	hcp_host_fn *fn;
+	void *user;
+};
+
 struct hcp_options {
 	char *root, *state;
+	struct host_function *functions;
+	size_t function_count;
 	hcp_face face;
 	bool read_only;
 	unsigned max_runs; /* 0: LIMIT_RUNS */
@@ -72,6 +85,7 @@ struct hcp_call {
 	char session[LIMIT_ID + 1];
 	char *tenant, *project; /* NULL: not asked */
 	struct secret *token;   /* NULL: none */
+	char *principal;        /* JSON, as the host vouches for it; NULL: it doesn't */
 	uint64_t deadline_ms;
 	enum call_peer peer;
 	uint32_t peer_uid, peer_gid; /* PEER_GIVEN */
@@ -120,6 +134,13 @@ struct root_request runtime_root_request(const hcp_options *o, const char *data)
 hcp_status runtime_error(hcp_error *out, const struct hcp_err *err);
 /* Replaces *member by a copy of text (NULL: none). -1: out of memory, *member is as it was. */
 int runtime_set_text(char **member, const char *text) HCP_MUST_CHECK;
+
+/* What the host brings under that name; NULL: nothing. */
+const struct host_function *host_function(const hcp_options *o, enum host_kind kind,
+					  const char *name);
+int host_functions_copy(hcp_options *to, const hcp_options *from) HCP_MUST_CHECK;
+/* Of a struct root: whether a provider needs no script. */
+bool host_brings_provider(const void *options, const char *name);
 
 /* The init program and the data folder (malloc'ed real paths; NULL: not there). */
 char *where_init(void);

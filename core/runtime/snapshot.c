@@ -19,6 +19,8 @@ struct root_request runtime_root_request(const hcp_options *o, const char *data)
 	    .xdg_config_home = secure_getenv("XDG_CONFIG_HOME"),
 	    .xdg_state_home = secure_getenv("XDG_STATE_HOME"),
 	    .home = secure_getenv("HOME"),
+	    .brings_provider = host_brings_provider,
+	    .host = o,
 	};
 	return q;
 }
