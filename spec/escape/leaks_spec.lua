@@ -107,6 +107,29 @@ out.update((k, int(s[k], 16)) for k in ("SigBlk", "SigIgn"))
       assert.same({ 0, "" }, { status, (out:gsub("\n", "")) })
     end)
 
+    it("is no terminal, though the caller has one", function()
+      -- a terminal of hcp's own to control it
+      local terminal = [[python3 -c 'import fcntl, os, sys, termios
+os.setsid()
+ends = os.openpty()
+fcntl.ioctl(ends[1], termios.TIOCSCTTY, 0)
+for fd in ends: os.set_inheritable(fd, True)
+os.environ["NAME"] = os.ttyname(ends[1])
+os.execvp(sys.argv[1], sys.argv[1:])' ]]
+      local code = [[
+out["tty"] = done(os.open, "/dev/tty", os.O_RDWR)
+out["name"] = sorted({done(os.open, os.environ.get("NAME", "/dev/pts/%d" % n), os.O_RDWR) for n in range(64)})
+out["list"] = done(os.listdir, "/dev/pts")
+out["session"] = os.getsid(0) == os.getpid()
+]]
+      local here = jail.outside(code:gsub("range%(64%)", "range(1)"), terminal)
+      assert.same({ tty = "done", name = { "done" }, list = "done", session = true }, here)
+      local no = tier == "strong" and "ENOENT" or "EACCES"
+      local result = inside(code, nil, nil, { before = terminal })
+      if tier == "light" and result.name[2] == "ENOENT" then result.name[2] = nil end -- those that aren't there
+      assert.same({ tty = no, name = { no }, list = no, session = true }, result)
+    end)
+
     it("is no secret in an argv, and nothing in the init's environment or argv", function()
       local secret, mark = live.marker(), live.marker()
       local code = "out['ran'] = True; " .. ("import time; %s = 1; time.sleep(600)"):format(secret)

@@ -62,7 +62,8 @@ out["xattr"] = done(os.setxattr, "xattr", "user.spec", b"x")
     fresh()
     os.execute(("mkdir -m 777 %s; chmod 777 %s"):format(quote(w.dir .. "/free"), quote(w.dir .. "/free")))
     local bare = jail.outside(code:format(own, ("%q"):format(w.dir .. "/free")), as_program)
-    for name, answer in pairs(bare) do assert.equal("done", answer, name) end
+    local none = bare.xattr == "ENOTSUP" -- by this file system
+    for name, answer in pairs(bare) do assert.equal(name == "xattr" and none and "ENOTSUP" or "done", answer, name) end
     fresh()
     local before = select(2, world.sh(("cd %s && ls -A && cat *"):format(own)))
     local result = jail.inside(code:format(own, 'os.environ["HCP_WORKSPACE"]'), "kept")
@@ -73,7 +74,7 @@ out["xattr"] = done(os.setxattr, "xattr", "user.spec", b"x")
     local wanted = {}
     for name in pairs(bare) do wanted[name] = "EACCES" end
     -- SECURITY.md: Landlock knows nothing of these
-    for _, name in ipairs { "chmod", "utime", "xattr" } do wanted[name] = "done" end
+    for _, name in ipairs { "chmod", "utime", "xattr" } do wanted[name] = bare[name] end
     assert.same(wanted, result)
     assert.equal(before, select(2, world.sh(("cd %s && ls -A && cat *"):format(own))))
     assert.equal("", select(2, world.sh("ls -A " .. quote(w.state .. "/workspaces/default/-/esc"))))

@@ -60,6 +60,21 @@ for _, tier in ipairs { "strong", "light" } do
     it("keeps its handlers, umask, working directory, limits and environment", function() host "untouched" end)
     it("holds no more output than the limit", function() host "endless-output" end)
 
+    it("that is killed takes its run along, though a copy of it lives on with all of its descriptors", function()
+      local status = world.sh(("%s/programs/copied %s %s %s %s"):format(quote(world.build), quote(w.root), quote(w.state),
+        quote(shared), mark))
+      assert.equal(137, status)
+      local copy = world.read(shared .. "/pid")
+      live.wait_for(function() return #live.find(mark) == 0 end)
+      assert.equal(0, (world.sh("kill -0 " .. copy)))
+      world.sh("kill -9 " .. copy)
+      -- and the copy may use what it inherited
+      assert.equal('{"ok":true,"pack_id":"life","verb_key":"run","result":"hi\\n"}', world.read(shared .. "/answer"))
+      local kinds = {}
+      for i, record in ipairs(w:audit()) do kinds[i] = record.kind end
+      assert.same({ "genesis", "begin", "begin", "end" }, kinds)
+    end)
+
     it("has nothing left of 300 runs of which 100 are killed", function()
       local function picture()
         local files = ("cd %s && ls -A scratch 2>/dev/null; find workspaces 2>/dev/null; ls -A"):format(quote(w.state))
