@@ -128,6 +128,12 @@ static bool confined(const struct question *q)
 	return of_namespaces(q) && refused(q) && q->f->profile[0];
 }
 
+/* Its own folder the runtime could make, so what is missing is the way there: cgroups(7). */
+static bool outside_delegation(const struct question *q)
+{
+	return q->layer == BOX_LAYER_CGROUP && q->error == EACCES && !q->f->root;
+}
+
 static bool no_filter(const struct question *q)
 {
 	return q->layer == BOX_LAYER_SECCOMP && (q->error == EINVAL || q->error == ENOSYS);
@@ -173,6 +179,9 @@ static const struct rule rules[] = {
      "boot Linux 6.7 or later", release},
     {landlock_missing, BOX_MISSING, "kernel", "Linux %s was built without Landlock",
      KERNEL "CONFIG_SECURITY_LANDLOCK=y; on WSL: wsl --update", release},
+    {outside_delegation, BOX_BLOCKED, "delegation",
+     "hcp itself runs outside of the part of the tree that its user was given",
+     "start hcp in a sibling of that folder, as a service with Delegate=yes does", NULL},
     {no_filter, BOX_MISSING, "kernel", "Linux %s was built without seccomp filters",
      KERNEL "CONFIG_SECCOMP_FILTER=y", release},
     {userns_missing, BOX_MISSING, "kernel", "Linux %s was built without user namespaces",

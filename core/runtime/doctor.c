@@ -191,7 +191,9 @@ static void check_cgroup(struct report *r, hcp_runtime *rt, const struct setting
 	r->config_broken |= !in.held;
 	add_check(r, "cgroup", in.held ? CHECK_OK : CHECK_BROKEN, set->cgroup,
 		  in.held ? NULL : in.err.text,
-		  in.held ? NULL : "docs/sandbox.md tells how to delegate one");
+		  in.held        ? NULL
+		  : in.why.known ? in.why.fix
+				 : "docs/sandbox.md tells how to delegate one");
 }
 
 static void check_requires(struct report *r, const struct pack *p)

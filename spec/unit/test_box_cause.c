@@ -128,6 +128,19 @@ static void containers(void **state)
 	expect(&f, BOX_LAYER_USERNS, ENOENT, BOX_MISSING, "proc", "/proc isn't mounted here");
 }
 
+static void cgroups(void **state)
+{
+	struct box_facts f = usual();
+	struct box_cause c;
+
+	(void)state;
+	expect(&f, BOX_LAYER_CGROUP, EACCES, BOX_BLOCKED, "delegation",
+	       "hcp itself runs outside of the part of the tree that its user was given");
+	f.root = true;
+	box_cause_find(&f, BOX_LAYER_CGROUP, EACCES, &c);
+	assert_false(c.known);
+}
+
 static void kernels(void **state)
 {
 	struct box_facts f = usual();
@@ -191,6 +204,7 @@ int main(void)
 	    cmocka_unit_test(apparmor_of_ubuntu),
 	    cmocka_unit_test(settings),
 	    cmocka_unit_test(containers),
+	    cmocka_unit_test(cgroups),
 	    cmocka_unit_test(kernels),
 	    cmocka_unit_test(facts_of_this_host),
 	};
