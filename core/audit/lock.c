@@ -107,36 +107,9 @@ static int take_mutex(struct audit *a, int64_t deadline_ms, struct hcp_err *err)
 	return hcp_fail_errno(err, "mutex");
 }
 
-static void block_xfsz(struct store_hold *h)
-{
-	sigset_t xfsz, pending;
-
-	sigemptyset(&xfsz);
-	sigaddset(&xfsz, SIGXFSZ);
-	pthread_sigmask(SIG_BLOCK, &xfsz, &h->mask);
-	/* only a signal that was blocked before can have been waiting */
-	h->xfsz_pending = sigismember(&h->mask, SIGXFSZ) == 1 && sigpending(&pending) == 0 &&
-			  sigismember(&pending, SIGXFSZ) == 1;
-}
-
-static void take_xfsz(const struct store_hold *h)
-{
-	const struct timespec at_once = {0, 0};
-	sigset_t xfsz;
-
-	if (h->xfsz_pending)
-		return;
-	sigemptyset(&xfsz);
-	sigaddset(&xfsz, SIGXFSZ);
-	while (sigtimedwait(&xfsz, NULL, &at_once) < 0 && errno == EINTR)
-		;
-}
-
 static int leave(struct audit *a, const struct store_hold *h, int rc)
 {
-	if (rc < 0)
-		take_xfsz(h);
-	pthread_sigmask(SIG_SETMASK, &h->mask, NULL);
+	xfsz_release(&h->xfsz, rc < 0);
 	pthread_mutex_unlock(&a->mutex);
 	return rc;
 }
@@ -148,7 +121,7 @@ int store_lock(struct audit *a, struct store_hold *h, struct hcp_err *err)
 	if (take_mutex(a, deadline_ms, err) < 0)
 		return -1;
 	after_fork(a);
-	block_xfsz(h);
+	xfsz_hold(&h->xfsz);
 	return take_flock(a, deadline_ms, err) < 0 ? leave(a, h, -1) : 0;
 }
 

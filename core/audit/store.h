@@ -7,10 +7,10 @@
 #include "audit/audit.h"
 #include "audit/chain.h"
 #include "base/limits.h"
+#include "base/xfsz.h"
 
 #include <limits.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 
 #define STORE_NAME_MAX 100 /* of the log; others add to it */
@@ -59,8 +59,7 @@ struct audit {
 
 /* What the lock changed in the thread, to be put back. */
 struct store_hold {
-	sigset_t mask;
-	bool xfsz_pending; /* the host's own, which isn't ours to take */
+	struct xfsz xfsz;
 };
 
 /* lock.c. */

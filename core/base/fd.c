@@ -3,6 +3,8 @@
  * here is closed here. */
 #include "base/fd.h"
 
+#include "base/xfsz.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -87,9 +89,8 @@ int fd_read_all(int fd, size_t limit, char **out, size_t *len, struct hcp_err *e
 	return 0;
 }
 
-int fd_write_all(int fd, const void *data, size_t len, struct hcp_err *err)
+static int write_all(int fd, const char *p, size_t len)
 {
-	const char *p = data;
 	ssize_t n;
 
 	while (len > 0) {
@@ -97,11 +98,22 @@ int fd_write_all(int fd, const void *data, size_t len, struct hcp_err *err)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return hcp_fail_errno(err, "write");
+			return -1;
 		p += n;
 		len -= (size_t)n;
 	}
 	return 0;
+}
+
+int fd_write_all(int fd, const void *data, size_t len, struct hcp_err *err)
+{
+	struct xfsz hold;
+	int rc;
+
+	xfsz_hold(&hold);
+	rc = write_all(fd, data, len);
+	xfsz_release(&hold, rc < 0);
+	return rc < 0 ? hcp_fail_errno(err, "write") : 0;
 }
 
 /* fchmodat(2) in glibc goes by /proc/self, and fchmod(2) takes no O_PATH. */

@@ -25,7 +25,7 @@ void ptr_free(void *pp); /* frees *(void **)pp */
  * with a NUL behind it; the caller frees. */
 int fd_read_all(int fd, size_t limit, char **out, size_t *len,
 		struct hcp_err *err) HCP_MUST_CHECK;
-/* All bytes, EINTR and short writes handled. */
+/* All bytes, EINTR and short writes handled; a limit of file size is an error, not a signal. */
 int fd_write_all(int fd, const void *data, size_t len, struct hcp_err *err) HCP_MUST_CHECK;
 /* The descriptor itself, or a copy of it above 2, so that a host that closed 0 to 2 loses
  * nothing. */

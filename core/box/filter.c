@@ -8,6 +8,7 @@
 #include "box/host.h"
 
 #include "base/fd.h"
+#include "base/xfsz.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -263,6 +264,31 @@ static void deny_below_strong(struct maker *m, int landlock)
 		deny_truncation(m);
 }
 
+/* libseccomp doesn't tell of a write that was cut short. Where one was, not a byte more goes
+ * in. */
+static int check_whole(int fd)
+{
+	off_t size = lseek(fd, 0, SEEK_CUR);
+
+	if (size < 0 || write(fd, "", 1) != 1 || ftruncate(fd, size) < 0)
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
+static int write_program(const struct maker *m, int fd)
+{
+	struct xfsz hold;
+	int rc;
+
+	xfsz_hold(&hold);
+	errno = 0;
+	rc = seccomp_export_bpf(m->ctx, fd);
+	if (rc == 0)
+		rc = check_whole(fd);
+	xfsz_release(&hold, rc < 0);
+	return rc;
+}
+
 static int make(struct maker *m, const struct sockets *s, int landlock, int fd)
 {
 	/* a balanced tree over the call's number: the linear list costs three times as much */
@@ -281,7 +307,7 @@ static int make(struct maker *m, const struct sockets *s, int landlock, int fd)
 	if (!s->unix_domain)
 		deny_below_strong(m, landlock);
 	if (m->rc == 0)
-		m->rc = seccomp_export_bpf(m->ctx, fd);
+		m->rc = write_program(m, fd);
 	return m->rc;
 }
 

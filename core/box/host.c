@@ -44,10 +44,16 @@ int box_seal(int fd, struct hcp_err *err)
 
 int box_sealed(const void *data, size_t len, int *out, struct hcp_err *err)
 {
+	struct hcp_err why = {0};
 	AUTO_FD fd = box_memory(err);
 
 	*out = -1;
-	if (fd < 0 || fd_write_all(fd, data, len, err) < 0 || box_seal(fd, err) < 0)
+	if (fd < 0)
+		return -1;
+	if (fd_write_all(fd, data, len, &why) < 0)
+		return hcp_fail(err, why.code, "sandbox: spawn unavailable: memory file: %s",
+				why.text);
+	if (box_seal(fd, err) < 0)
 		return -1;
 	*out = fd_steal(&fd);
 	return 0;

@@ -53,6 +53,7 @@ for _, tier in ipairs { "strong", "light" } do
     end
     it("that ignores SIGCHLD learns how programs ended", function() host "ignores-children" end)
     it("that reaps whatever it finds meets no child, and no SIGCHLD", function() host "reaps-all" end)
+    it("to whom orphans fall has none left", function() host "is-subreaper" end)
     it("with an alarm every 200 microseconds gets on", function() host "has-alarms" end)
     it("that blocks all signals hands on none of that, and keeps its mask", function() host "blocks-signals" end)
     it("without standard descriptors keeps none of theirs", function() host "closed-stdio" end)

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -281,6 +282,16 @@ static void reaps_all(void)
 		fail("host", "it met a child that isn't its own");
 }
 
+/* As a container's first process is: the inits fall to it, and it takes what is its own. */
+static void is_subreaper(void)
+{
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	for (int i = 0; i < 10; i++)
+		a_few();
+	if (waitpid(-1, NULL, WNOHANG | __WALL) >= 0 || errno != ECHILD)
+		fail("host", "a child was left to it");
+}
+
 static void has_alarms(void)
 {
 	struct itimerval often = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};
@@ -497,6 +508,7 @@ static const struct {
 	     {"big", big_host},
 	     {"ignores-children", ignores_children},
 	     {"reaps-all", reaps_all},
+	     {"is-subreaper", is_subreaper},
 	     {"has-alarms", has_alarms},
 	     {"blocks-signals", blocks_signals},
 	     {"closed-stdio", closed_stdio},

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -203,6 +204,31 @@ static void limits_of_others_are_out_of_reach_where_others_can_be_named(void **s
 	}
 }
 
+/* By a limit of file size, which holds for files in memory, too, and would end the host. */
+static void what_cannot_be_written_is_an_error(void **state)
+{
+	struct rlimit before, small;
+	struct hcp_err err = {0};
+	int fd;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	small = (struct rlimit){100, before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	assert_int_equal(box_filter_build(PLAN_SOCKETS_NONE, 7, &fd, &err), -1);
+	assert_int_equal(fd, -1);
+	assert_string_equal(err.text, "sandbox: seccomp unavailable: File too large");
+	err = (struct hcp_err){0};
+	assert_int_equal(box_sealed(err.text, 101, &fd, &err), -1);
+	assert_int_equal(fd, -1);
+	assert_string_equal(err.text,
+			    "sandbox: spawn unavailable: memory file: write: File too large");
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	err = (struct hcp_err){0};
+	assert_int_equal(box_sealed(err.text, 101, &fd, &err), 0);
+	close(fd);
+}
+
 static int make_file(void **state)
 {
 	int fd = mkstemp(file);
@@ -224,6 +250,7 @@ int main(void)
 	    cmocka_unit_test(files_are_emptied_where_another_layer_judges),
 	    cmocka_unit_test(what_needs_a_right_or_empties_nothing_goes_through),
 	    cmocka_unit_test(limits_of_others_are_out_of_reach_where_others_can_be_named),
+	    cmocka_unit_test(what_cannot_be_written_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, make_file, remove_file);
