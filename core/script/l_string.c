@@ -174,13 +174,16 @@ static int gmatch_next(lua_State *L)
 
 	prepare(L, &m, s, s_len, p, p_len);
 	for (; g->at <= m.subject_end; g->at++) {
-		start = g->at;
+		if (!matched(L, &m, match_first(&m, &g->at, false)))
+			break;
 		/* an empty match right behind the one before is none */
-		if (matched(L, &m, match_at(&m, start)) && m.end != g->last) {
+		if (m.end != g->last) {
+			start = g->at;
 			g->at = g->last = m.end;
 			return push_captures(L, &m, start);
 		}
 	}
+	g->at = m.subject_end + 1;
 	return 0;
 }
 
@@ -258,7 +261,7 @@ int l_string_gsub(lua_State *L)
 {
 	size_t s_len, p_len;
 	const char *s = luaL_checklstring(L, 1, &s_len), *p = luaL_checklstring(L, 2, &p_len);
-	const char *at = s, *last = NULL;
+	const char *at = s, *rest = s, *last = NULL;
 	int type = lua_type(L, 3);
 	lua_Integer max = luaL_optinteger(L, 4, (lua_Integer)s_len + 1), n = 0;
 	struct match m;
@@ -272,20 +275,20 @@ int l_string_gsub(lua_State *L)
 	prepare(L, &m, s, s_len, p, p_len);
 	anchored = take_anchor(&m);
 	luaL_buffinit(L, &b);
-	while (n < max) {
-		if (matched(L, &m, match_at(&m, at)) && m.end != last) {
+	while (n < max && matched(L, &m, match_first(&m, &at, anchored))) {
+		luaL_addlstring(&b, rest, (size_t)(at - rest));
+		rest = at;
+		if (m.end != last) {
 			n++;
 			add_replacement(L, &b, &m, at);
-			at = last = m.end;
-		} else if (at < m.subject_end) {
-			luaL_addchar(&b, *at++);
-		} else {
+			rest = at = last = m.end;
+		} else if (at++ == m.subject_end) {
 			break;
 		}
 		if (anchored)
 			break;
 	}
-	luaL_addlstring(&b, at, (size_t)(m.subject_end - at));
+	luaL_addlstring(&b, rest, (size_t)(m.subject_end - rest));
 	luaL_pushresult(&b);
 	lua_pushinteger(L, n);
 	return 2;

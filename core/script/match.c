@@ -2,7 +2,9 @@
 /* Backtracking over Lua patterns, written from the manual. A pattern is a stranger's as much as
  * a subject, and `a?a?a?aaa` takes exponential time: each step is charged, each turn of each
  * loop is a step, and once stopped or malformed nothing is tried any more. Classes are ASCII.
- */
+ *
+ * What makes it quick is not to try what can't succeed: where the next thing that must match is
+ * a class, only places whose character it takes are looked at (`needed`). */
 #include "script/match.h"
 
 #include <string.h>
@@ -134,14 +136,8 @@ static const char *class_end(struct match *m, const char *p)
 	return spend(m, (size_t)(p - from)) ? NULL : p + 1;
 }
 
-/* Whether the class p..end takes the character at s. */
-static bool takes(struct match *m, const char *s, const char *p, const char *end)
+static bool fits(unsigned char c, const char *p, const char *end)
 {
-	unsigned char c;
-
-	if (s == m->subject_end || spend(m, (size_t)(end - p)))
-		return false;
-	c = (unsigned char)*s;
 	switch (*p) {
 	case '.':
 		return true;
@@ -154,6 +150,89 @@ static bool takes(struct match *m, const char *s, const char *p, const char *end
 	}
 }
 
+/* Whether the class p..end takes the character at s. */
+static bool takes(struct match *m, const char *s, const char *p, const char *end)
+{
+	return s < m->subject_end && !spend(m, (size_t)(end - p)) &&
+	       fits((unsigned char)*s, p, end);
+}
+
+/* The first c from s on, or the end. */
+static const char *find_char(struct match *m, const char *s, char c)
+{
+	const char *at = memchr(s, c, (size_t)(m->subject_end - s));
+
+	if (!at)
+		at = m->subject_end;
+	spend(m, (size_t)(at - s) / 16);
+	return at;
+}
+
+/* Behind the characters from s on that the class takes, or else behind those that it doesn't.
+ */
+static const char *pass(struct match *m, const char *s, const char *p, const char *end,
+			bool taken)
+{
+	size_t each = (size_t)(end - p), steps = 0;
+
+	if (taken && each == 4 && p[0] == '[' && p[1] == '^' && p[2] != '%')
+		return find_char(m, s, p[2]); /* [^x], the most usual of sets */
+	for (; s < m->subject_end && fits((unsigned char)*s, p, end) == taken; s++) {
+		steps += each;
+		if (steps < CHARGE)
+			continue;
+		if (spend(m, steps))
+			return s;
+		steps = 0;
+	}
+	spend(m, steps);
+	return s;
+}
+
+/* The last character from s on and no further than `at` that the class takes, or NULL. */
+static const char *back(struct match *m, const char *s, const char *at, const char *p,
+			const char *end)
+{
+	size_t each = (size_t)(end - p), steps = 0;
+
+	if (at == m->subject_end && at-- == s)
+		return NULL;
+	for (; !fits((unsigned char)*at, p, end); at--) {
+		steps += each;
+		if (at == s || (steps >= CHARGE && spend(m, steps)))
+			return NULL;
+		steps = steps < CHARGE ? steps : 0;
+	}
+	spend(m, steps);
+	return at;
+}
+
+static bool is_special(char c)
+{
+	return c == 'b' || c == 'f' || is_digit((unsigned char)c);
+}
+
+static bool is_repetition(char c)
+{
+	return c == '*' || c == '?' || c == '-';
+}
+
+/* The class that a match of what is at p must begin with, its end in *end; NULL where there may
+ * be none, or where matching there is an error that m->verdict tells or `run` will find. */
+static const char *needed(struct match *m, const char *p, const char **end)
+{
+	char c = p < m->pattern_end ? *p : '(';
+
+	if (c == '(' || c == ')' || c == '$' || m->depth >= DEPTH_MAX)
+		return NULL;
+	if (c == '%' && m->pattern_end - p > 1 && is_special(p[1]))
+		return NULL;
+	*end = class_end(m, p);
+	if (!*end || (*end < m->pattern_end && is_repetition(**end)))
+		return NULL;
+	return p;
+}
+
 /* ---- items ---- */
 
 static const char *run(struct match *m, const char *s, const char *p);
@@ -161,11 +240,12 @@ static const char *run(struct match *m, const char *s, const char *p);
 /* As many as possible, then fewer. */
 static const char *most(struct match *m, const char *s, const char *p, const char *end)
 {
-	const char *last = s, *r;
+	const char *last = pass(m, s, p, end, true), *next_end = NULL, *r;
+	const char *next = needed(m, end + 1, &next_end);
 
-	while (takes(m, last, p, end))
-		last++;
 	for (; m->verdict == MATCH_NO; last--) {
+		if (next && !(last = back(m, s, last, next, next_end)))
+			return NULL;
 		r = run(m, last, end + 1);
 		if (r || last == s || spend(m, 1))
 			return r;
@@ -176,13 +256,15 @@ static const char *most(struct match *m, const char *s, const char *p, const cha
 /* As few as possible, then more. */
 static const char *fewest(struct match *m, const char *s, const char *p, const char *end)
 {
-	const char *r;
+	const char *next_end = NULL, *next = needed(m, end + 1, &next_end), *r = NULL;
 
-	for (;; s++) {
-		r = run(m, s, end + 1);
+	for (; m->verdict == MATCH_NO; s++) {
+		if (!next || takes(m, s, next, next_end))
+			r = run(m, s, end + 1);
 		if (r || m->verdict != MATCH_NO || !takes(m, s, p, end))
 			return r;
 	}
+	return NULL;
 }
 
 static const char *open_capture(struct match *m, const char *s, const char *p, ptrdiff_t kind)
@@ -233,6 +315,7 @@ static const char *again(struct match *m, const char *s, char digit)
 /* %bxy: p is at the x. */
 static const char *balanced(struct match *m, const char *s, const char *p)
 {
+	const char *from = s;
 	size_t open = 1;
 
 	if (m->pattern_end - p < 2)
@@ -240,13 +323,12 @@ static const char *balanced(struct match *m, const char *s, const char *p)
 	if (s == m->subject_end || *s != p[0])
 		return NULL;
 	for (s++; s < m->subject_end; s++) {
-		if (spend(m, 1))
-			return NULL;
 		if (*s == p[1] && --open == 0)
-			return s + 1;
+			return spend(m, (size_t)(s - from)) ? NULL : s + 1;
 		if (*s == p[0] && p[0] != p[1])
 			open++;
 	}
+	spend(m, (size_t)(s - from));
 	return NULL;
 }
 
@@ -365,7 +447,7 @@ static const char *run(struct match *m, const char *s, const char *p)
 	return r;
 }
 
-enum match_verdict match_at(struct match *m, const char *at)
+static enum match_verdict match_at(struct match *m, const char *at)
 {
 	m->count = 0;
 	m->depth = 0;
@@ -376,11 +458,27 @@ enum match_verdict match_at(struct match *m, const char *at)
 	return m->verdict;
 }
 
+/* Most places are none where a match begins, and told so by their first character. */
+static const char *skip(struct match *m, const char *s, const char *p, const char *end)
+{
+	m->verdict = MATCH_NO;
+	if (end - p > 1 || *p == '.')
+		return pass(m, s, p, end, false);
+	return find_char(m, s, *p);
+}
+
 enum match_verdict match_first(struct match *m, const char **at, bool anchored)
 {
+	const char *end = NULL, *p = m->pattern;
 	enum match_verdict v;
 
+	m->verdict = MATCH_NO;
+	m->depth = 0;
+	p += p < m->pattern_end && *p == '(';
+	p = anchored ? NULL : needed(m, p, &end);
 	for (;; (*at)++) {
+		if (p)
+			*at = skip(m, *at, p, end);
 		v = match_at(m, *at);
 		if (v != MATCH_NO || anchored || *at == m->subject_end)
 			return v;

@@ -40,8 +40,6 @@ struct match {
 	size_t steps;
 };
 
-/* Matches the pattern against the subject from exactly `at` on. */
-enum match_verdict match_at(struct match *m, const char *at);
 /* The first match at `at` or behind it, *at becoming its start; only there where anchored. */
 enum match_verdict match_first(struct match *m, const char **at, bool anchored);
 
