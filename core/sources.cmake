@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Every source, in the order of the story: what is underneath first, the run last.
 set(HCP_BASE_SOURCES
-  base/err.c base/arena.c base/str.c base/time.c base/xfsz.c base/fd.c base/tree.c base/trust.c base/json.c base/yaml.c base/yaml_tree.c base/conf.c
+  base/err.c base/arena.c base/str.c base/time.c base/xfsz.c base/fd.c base/tree.c base/trust.c base/json.c base/json_read.c base/yaml.c base/yaml_tree.c base/conf.c
   base/inflate.c base/tar.c)
 
 set(HCP_CORE_SOURCES

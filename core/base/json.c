@@ -447,33 +447,6 @@ void json_add_value(struct buf *out, const json_t *v)
 	}
 }
 
-/* What jansson may still find wrong with a text that the scanner let through. All else is
- * memory that its buffers couldn't have, which it tells as a syntax error or not at all. */
-static bool is_judgement(enum json_error_code code)
-{
-	return code == json_error_numeric_overflow || code == json_error_duplicate_key ||
-	       code == json_error_null_byte_in_key;
-}
-
-json_t *json_parse(const char *text, size_t len, unsigned max_depth, struct hcp_err *err)
-{
-	struct json_scan scan;
-	json_error_t why;
-	json_t *value;
-
-	if (json_scan(text, len, max_depth, NULL, &scan) != JSON_GOOD) {
-		hcp_fail(err, HCP_E_INVALID, "%s at byte %zu", scan.why, scan.at);
-		return NULL;
-	}
-	value = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL,
-			   &why);
-	if (!value && !is_judgement(json_error_code(&why)))
-		hcp_fail_nomem(err);
-	else if (!value)
-		hcp_fail(err, HCP_E_INVALID, "%s at byte %d", why.text, why.position);
-	return value;
-}
-
 /* The fewest significant digits that read back to the same double, and its decimal exponent:
  * 0.d1d2... * 10^*point. *value is finite and positive. The host's locale may write ',' for the
  * point and read it back, too; digits are picked out one by one. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* JSON text: a strict scanner that keeps a number's text as it is (RFC 8259, UTF-8 checked, no
- * duplicates judged), and a writer. What becomes a value goes through jansson with
- * JSON_REJECT_DUPLICATES. */
+ * duplicates judged), a reader that makes jansson's values, and a writer. */
 #ifndef HCP_BASE_JSON_H
 #define HCP_BASE_JSON_H
 
@@ -30,9 +29,13 @@ void json_add_cstring(struct buf *out, const char *s);
 /* A value, compact, key order kept, floats as json_format_real. */
 void json_add_value(struct buf *out, const json_t *value);
 
-/* json_scan, then jansson with duplicates refused and NUL in strings allowed. A new reference,
- * or NULL with err set (HCP_E_INVALID; one line that says what and at which byte). */
+/* json_scan, then values: duplicate keys and numbers that no value holds are refused, NUL in
+ * strings is allowed. A new reference, or NULL with err set (HCP_E_INVALID, one line that says
+ * what and at which byte; HCP_E_NOMEM). */
 json_t *json_parse(const char *text, size_t len, unsigned max_depth, struct hcp_err *err);
+
+/* The same for a text of hcp's own: NULL where memory ran out. */
+json_t *json_read(const char *text, size_t len);
 
 /* A finite double as JSON text, the shortest that reads back to the same double, recognisable
  * as a float: "0.1", "1e+21", "1000.0", "-0.0". */

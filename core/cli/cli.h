@@ -4,10 +4,10 @@
 #ifndef HCP_CLI_CLI_H
 #define HCP_CLI_CLI_H
 
+#include "base/json.h"
 #include "base/str.h"
 #include "include/hcp.h"
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <sys/types.h>
 

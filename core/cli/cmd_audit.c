@@ -138,7 +138,7 @@ static void print_verdict(const json_t *v)
 static int show_verdict(const struct cli *c, const hcp_result *res)
 {
 	hcp_str json = hcp_result_json(res);
-	json_t *v = json_loadb(json.data, json.len, 0, NULL);
+	json_t *v = json_read(json.data, json.len);
 	int code = 0;
 
 	if (!v)
@@ -205,7 +205,7 @@ static int rotate_verb(struct cli *c)
 	int code;
 
 	if (status == HCP_OK)
-		v = json_loadb(hcp_result_json(res).data, hcp_result_json(res).len, 0, NULL);
+		v = json_read(hcp_result_json(res).data, hcp_result_json(res).len);
 	code = print_result(c, status, res, &err);
 	if (code == 0 && cli_number(v, "left") > 0)
 		code = cli_fail(1, "%s", cli_text(v, "reason"));

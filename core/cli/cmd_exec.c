@@ -17,7 +17,7 @@ static int print_raw(struct cli *c, const hcp_result *res)
 	}
 	if (value.len == 0 || value.data[0] != '"')
 		return cli_print_json(c, value);
-	text = json_loadb(value.data, value.len, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+	text = json_read(value.data, value.len);
 	if (!text)
 		return cli_print_json(c, value);
 	status = cli_print_text(json_string_value(text), json_string_length(text));

@@ -76,7 +76,7 @@ static void print_sandbox(const json_t *box)
 
 static int print_for_people(hcp_str json)
 {
-	json_t *top = json_loadb(json.data, json.len, JSON_ALLOW_NUL, NULL), *step;
+	json_t *top = json_read(json.data, json.len), *step;
 	size_t i;
 
 	if (!top)

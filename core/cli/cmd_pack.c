@@ -112,7 +112,7 @@ static int show(struct cli *c, const char *pack)
 	if (!cli_for_people(c)) {
 		code = cli_print_json(c, hcp_result_json(res));
 	} else {
-		top = json_loadb(hcp_result_json(res).data, hcp_result_json(res).len, 0, NULL);
+		top = json_read(hcp_result_json(res).data, hcp_result_json(res).len);
 		print_card(top);
 		json_decref(top);
 	}

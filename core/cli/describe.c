@@ -17,7 +17,7 @@ json_t *cli_describe(struct cli *c, const char *pack)
 
 	if (hcp_describe(c->rt, c->call, pack, &res, &err) == HCP_OK) {
 		text = hcp_result_json(res);
-		value = json_loadb(text.data, text.len, 0, NULL);
+		value = json_read(text.data, text.len);
 	}
 	hcp_result_free(res);
 	return value;

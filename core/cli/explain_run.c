@@ -20,7 +20,7 @@ struct story {
 static int add_record(void *user, hcp_str line)
 {
 	struct story *s = user;
-	json_t *record = json_loadb(line.data, line.len, JSON_ALLOW_NUL, NULL);
+	json_t *record = json_read(line.data, line.len);
 
 	if (!record || json_array_append_new(s->records, record) < 0) {
 		s->failed = true;

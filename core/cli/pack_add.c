@@ -23,7 +23,7 @@ static json_t *value_of(const hcp_result *res)
 {
 	hcp_str text = hcp_result_json(res);
 
-	return json_loadb(text.data, text.len, 0, NULL);
+	return json_read(text.data, text.len);
 }
 
 int cli_pack_add(struct cli *c, const char *path)

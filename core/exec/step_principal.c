@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 
+#include <errno.h>
 #include <pwd.h>
 #include <string.h>
 #include <time.h>
@@ -24,44 +25,65 @@ static int64_t epoch_ms(void)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* What the kernel vouches for: this process's own real uid for the CLI and the library, else
- * what the host got from it. */
-static json_t *peer_json(const hcp_call *c)
+/* Whose uid it is: 0 with *found NULL where nobody's, or an error of errno(3). Somebody whose
+ * name can't be looked up is not nobody: rules for the name would pass over them. */
+static int name_of(uid_t uid, struct passwd *pw, char *space, size_t size,
+		   struct passwd **found)
 {
-	bool own = c->peer == PEER_SELF;
-	struct passwd pw, *found = NULL;
-	char space[4096];
-	uid_t uid = own ? getuid() : c->peer_uid;
-	json_t *peer = json_pack("{s:I,s:I,s:I}", "uid", (json_int_t)uid, "gid",
-				 (json_int_t)(own ? getgid() : c->peer_gid), "pid",
-				 (json_int_t)(own ? getpid() : c->peer_pid));
+	int rc = getpwuid_r(uid, pw, space, size, found);
 
-	if (peer && getpwuid_r(uid, &pw, space, sizeof(space), &found) == 0 && found)
-		json_object_set_new(peer, "user", json_string(found->pw_name));
+	return rc == ENOENT || rc == ESRCH || rc == EBADF || rc == EPERM ? 0 : rc;
+}
+
+/* What the kernel vouches for: this process's own real uid for the CLI and the library, else
+ * what the host got from it. NULL: refused. */
+static json_t *peer_json(struct run *r)
+{
+	const hcp_call *c = r->call;
+	bool own = c->peer == PEER_SELF;
+	uid_t uid = own ? getuid() : c->peer_uid;
+	struct passwd pw, *found = NULL;
+	char space[16384];
+	json_t *peer;
+	int error = name_of(uid, &pw, space, sizeof(space), &found);
+
+	if (error != 0) {
+		run_refuse(r, EXIT_DENIED, "denied: auth: the name of uid %u: %s",
+			   (unsigned)uid, strerror(error));
+		return NULL;
+	}
+	peer = json_pack("{s:I,s:I,s:I,s:s*}", "uid", (json_int_t)uid, "gid",
+			 (json_int_t)(own ? getgid() : c->peer_gid), "pid",
+			 (json_int_t)(own ? getpid() : c->peer_pid), "user",
+			 found ? found->pw_name : NULL);
+	if (!peer)
+		run_refuse(r, EXIT_DENIED, "denied: auth: the name of uid %u is not UTF-8",
+			   (unsigned)uid);
 	return peer;
 }
 
-static json_t *request_json(const struct run *r)
+/* NULL: refused. */
+static json_t *request_json(struct run *r)
 {
-	json_t *q = json_pack("{s:s,s:s,s:s}", "face", runtime_face_name(r->rt->options.face),
-			      "pack_id", r->pack->id, "verb_key", r->command->key);
+	const hcp_call *c = r->call;
+	json_t *peer = NULL, *token = NULL, *q;
 
-	if (q && r->call->peer != PEER_NONE &&
-	    json_object_set_new(q, "peer", peer_json(r->call)) < 0) {
-		json_decref(q);
+	if (c->peer != PEER_NONE && !(peer = peer_json(r)))
+		return NULL;
+	if (c->token)
+		token =
+		    json_stringn((const char *)secret_bytes(c->token), secret_len(c->token));
+	if (c->token && !token) {
+		json_decref(peer);
+		run_refuse_text(r, EXIT_RUNTIME, NULL);
 		return NULL;
 	}
-	if (q && r->call->tenant)
-		json_object_set_new(q, "tenant", json_string(r->call->tenant));
-	if (q && r->call->project)
-		json_object_set_new(q, "project_id", json_string(r->call->project));
-	if (q && r->call->token &&
-	    json_object_set_new(q, "token",
-				json_stringn((const char *)secret_bytes(r->call->token),
-					     secret_len(r->call->token))) < 0) {
-		json_decref(q);
-		return NULL;
-	}
+	q = json_pack("{s:s,s:s,s:s,s:s*,s:s*,s:o*,s:o*}", "face",
+		      runtime_face_name(r->rt->options.face), "pack_id", r->pack->id,
+		      "verb_key", r->command->key, "tenant", c->tenant, "project_id",
+		      c->project, "peer", peer, "token", token);
+	if (!q)
+		run_refuse_text(r, EXIT_RUNTIME, NULL);
 	return q;
 }
 
@@ -261,7 +283,7 @@ static int ask_provider(struct run *r)
 	if (auth->with && !config)
 		rc = run_refuse_err(r, EXIT_RUNTIME, "config: ", &err);
 	else if (!request)
-		rc = run_refuse_text(r, EXIT_RUNTIME, NULL);
+		rc = -1;
 	else if (own)
 		rc = ask_host(r, own, request, config);
 	else if (operator_script_run(r, &script, &answer, &err) < 0)

@@ -146,7 +146,8 @@ static bool declined(const struct mcp_job *j)
 /* Ends with an answer, unless the question has to go first. */
 static hcp_result *ask(struct mcp_job *j, hcp_result *res, const struct buf *envelope)
 {
-	json_t *question = json_loads(hcp_result_question(res).data, JSON_ALLOW_NUL, NULL);
+	json_t *question =
+	    json_read(hcp_result_question(res).data, hcp_result_question(res).len);
 	const char *digest = json_string_value(json_object_get(question, "digest"));
 
 	if (digest && j->modern && !declined(j)) {

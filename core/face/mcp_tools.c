@@ -165,8 +165,7 @@ const char *mcp_tools(struct mcp *m, hcp_call *c, struct buf *out, hcp_error *er
 	hcp_result *res = NULL;
 	hcp_status status = hcp_permitted(m->rt, c, &res, err);
 	hcp_str text = hcp_result_json(res);
-	json_t *top =
-	    status == HCP_OK ? json_loadb(text.data, text.len, JSON_ALLOW_NUL, NULL) : NULL;
+	json_t *top = status == HCP_OK ? json_read(text.data, text.len) : NULL;
 
 	hcp_result_free(res);
 	if (top) {

@@ -323,7 +323,7 @@ static int checkpoint_task(struct snapshot *s, void *value, struct hcp_err *err)
 
 	if (audit_sign(s->audit, &s->root, &text, err) < 0)
 		return -1;
-	return keep(json_loadb(text.data, text.len, 0, NULL), value, err);
+	return keep(json_read(text.data, text.len), value, err);
 }
 
 hcp_status hcp_audit_checkpoint(hcp_runtime *rt, hcp_result **out, hcp_error *err)

@@ -38,6 +38,21 @@ static void check_agreement(bool mine, const struct json_scan *scan, const char 
 	json_decref(v);
 }
 
+/* Where both read a value, it is the same. */
+static void check_value(const char *text, size_t size)
+{
+	struct hcp_err err = {0};
+	json_error_t why;
+	json_t *mine = json_parse(text, size, LIMIT_STDOUT_DEPTH, &err);
+	json_t *v = json_loadb(text, size,
+			       JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &why);
+
+	if (mine && (!v || !json_equal(mine, v)))
+		abort();
+	json_decref(mine);
+	json_decref(v);
+}
+
 static void check_copy(const struct buf *out, char first)
 {
 	AUTO_BUF again = {0};
@@ -87,6 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_agreement(good, &scan, text, size);
 	if (good)
 		check_copy(&out, scan.first);
+	check_value(text, size);
 	check_writer(text, size);
 	free(text);
 	return 0;

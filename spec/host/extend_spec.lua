@@ -39,7 +39,8 @@ describe("a host in C", function()
   before_each(function()
     w = world.new()
     w:pack("own", { ["pack.yaml"] = manifest,
-      ["policy.yaml"] = "hcp: 1\npolicies: { whole: {}, key: {}, relay: {}, beyond: {}, denied: {}, slow: {}, refused: {}, broken: {}, silent: {}, number: {} }\n" })
+      ["policy.yaml"] = "hcp: 1\npolicies: { whole: {}, key: {}, relay: {}, beyond: {}, denied: {}, slow: {}, refused: {}, " ..
+        "broken: {}, silent: {}, number: {} }\n" })
   end)
   after_each(function() w:close() end)
   before_each(function()

@@ -77,6 +77,22 @@ static json_t *grow(uint32_t *seed, unsigned depth)
 	return v;
 }
 
+/* The values, too, are jansson's. */
+static void reads_alike(const char *text, size_t len)
+{
+	struct hcp_err err = {0};
+	json_error_t why;
+	json_t *v = json_loadb(text, len,
+			       JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &why);
+	json_t *mine = json_parse(text, len, LIMIT_STDOUT_DEPTH, &err);
+
+	if (v ? !mine || !json_equal(v, mine) : mine != NULL)
+		fail_msg("%.*s: %s, %s", (int)len, text, v ? "a value" : why.text,
+			 mine ? "another value" : err.text);
+	json_decref(mine);
+	json_decref(v);
+}
+
 static void agree(const char *text, size_t len, unsigned counts[2])
 {
 	struct json_scan scan;
@@ -91,6 +107,7 @@ static void agree(const char *text, size_t len, unsigned counts[2])
 		fail_msg("%.*s: %s", (int)len, text, v ? scan.why : why.text);
 	counts[mine]++;
 	json_decref(v);
+	reads_alike(text, len);
 }
 
 /* One byte changed, left out or put in, or a piece doubled. No NUL: see below. */

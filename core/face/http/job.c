@@ -55,7 +55,7 @@ int job_fd(const struct job *j)
 
 static json_t *with_commands(hcp_str text)
 {
-	json_t *top = json_loadb(text.data, text.len, JSON_ALLOW_NUL, NULL);
+	json_t *top = json_read(text.data, text.len);
 	json_t *packs = json_object_get(top, "packs");
 
 	for (size_t i = json_array_size(packs); i-- > 0;)

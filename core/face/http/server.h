@@ -5,10 +5,10 @@
 #define HCP_FACE_HTTP_SERVER_H
 
 #include "base/limits.h"
+#include "base/json.h"
 #include "base/str.h"
 #include "face/http.h"
 
-#include <jansson.h>
 #include <microhttpd.h>
 #include <poll.h>
 #include <stdint.h>
