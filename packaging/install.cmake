@@ -16,7 +16,7 @@ install(DIRECTORY adapters policies packs DESTINATION ${CMAKE_INSTALL_DATADIR}/h
   PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 
 # What editors and luacheck know of scripts.
-install(DIRECTORY lua/types lua/luacheck DESTINATION ${CMAKE_INSTALL_DATADIR}/hcp/lua)
+install(DIRECTORY lua/types lua/luacheck lua/hcp DESTINATION ${CMAKE_INSTALL_DATADIR}/hcp/lua)
 install(FILES ${CMAKE_BINARY_DIR}/lua/luarc.json ${CMAKE_BINARY_DIR}/lua/luacheckrc
   DESTINATION ${CMAKE_INSTALL_DATADIR}/hcp/lua)
 

@@ -24,9 +24,9 @@ struct cli {
 	bool json, raw, verbose, help, version, trace_denials, progress;
 	const char *checkpoint, *key, *format, *lines; /* audit */
 	bool follow, create;
-	const char *run;           /* explain */
-	bool composite, accept;    /* pack */
-	const char *socket, *http; /* serve */
+	const char *run;                  /* explain */
+	bool composite, accept, coverage; /* pack */
+	const char *socket, *http;        /* serve */
 	const char *host[CLI_LIST + 1], *origin[CLI_LIST + 1];
 	bool stdio;
 	int argc;             /* words that are no options, the verb's own name left out */
@@ -94,6 +94,7 @@ int cmd_policy(struct cli *c);
 int cmd_secret(struct cli *c);
 int cmd_pack(struct cli *c);
 int cli_pack_new(struct cli *c, const char *id);
+int cli_pack_test(struct cli *c, const char *pack);
 int cli_pack_add(struct cli *c, const char *path);
 int cli_pack_remove(struct cli *c, const char *pack);
 int cli_pack_verify(struct cli *c, const char *pack, bool judge); /* pack NULL: all */

@@ -13,6 +13,8 @@ const struct cli_option cli_pack_options[] = {
      offsetof(struct cli, composite)},
     {"--accept", NULL, NULL, "add: take a new version that asks for more",
      offsetof(struct cli, accept)},
+    {"--coverage", NULL, NULL, "test: how often each command ran; 1 where one never did",
+     offsetof(struct cli, coverage)},
     {NULL, NULL, NULL, NULL, 0},
 };
 
@@ -142,14 +144,9 @@ static const struct {
 	int (*run)(struct cli *c, const char *word);
 	int least, most;
 } verbs[] = {
-    {"new", cli_pack_new, 1, 1},
-    {"lint", lint, 1, 1},
-    {"show", show, 1, 1},
-    {"add", cli_pack_add, 1, 1},
-    {"remove", cli_pack_remove, 1, 1},
-    {"list", list, 0, 0},
-    {"verify", verify, 0, 1},
-    {"sign", cli_pack_sign, 1, 1},
+    {"new", cli_pack_new, 1, 1}, {"lint", lint, 1, 1},        {"test", cli_pack_test, 1, 1},
+    {"show", show, 1, 1},        {"add", cli_pack_add, 1, 1}, {"remove", cli_pack_remove, 1, 1},
+    {"list", list, 0, 0},        {"verify", verify, 0, 1},    {"sign", cli_pack_sign, 1, 1},
     {"keygen", keygen, 0, 0},
 };
 

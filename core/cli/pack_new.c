@@ -42,6 +42,21 @@ static const struct part wrap[] = {
      "# @ greet --name=NAME --json. An argument is data: it is never part of a command line.\n"
      "printf 'Hello, %s!\\n' \"${2#--name=}\"\n",
      0755},
+    {"spec/greet_spec.lua",
+     "local test = require \"hcp.test\"\n"
+     "\n"
+     "describe(\"greet\", function()\n"
+     "  before_each(test.reset)\n"
+     "\n"
+     "  it(\"greets by name\", function()\n"
+     "    assert.equal(\"Hello, Ada!\\n\", test.exec(\"greet\", { name = \"Ada\" }))\n"
+     "  end)\n"
+     "\n"
+     "  it(\"needs a name\", function()\n"
+     "    assert.equal(\"invalid args: name: is required\", test.try(\"greet\").error)\n"
+     "  end)\n"
+     "end)\n",
+     0644},
     {NULL, NULL, 0},
 };
 
@@ -71,6 +86,22 @@ static const struct part composite[] = {
      "  return { greeting = \"Hello, \" .. args.name .. \"!\" }\n"
      "end\n",
      0644},
+    {"spec/greet_spec.lua",
+     "local test = require \"hcp.test\"\n"
+     "\n"
+     "describe(\"greet\", function()\n"
+     "  before_each(test.reset)\n"
+     "\n"
+     "  it(\"greets by name\", function()\n"
+     "    assert.same({ greeting = \"Hello, Ada!\" }, test.exec(\"greet\", { name = \"Ada\" "
+     "}))\n"
+     "  end)\n"
+     "\n"
+     "  it(\"needs a name\", function()\n"
+     "    assert.equal(\"invalid args: name: is required\", test.try(\"greet\").error)\n"
+     "  end)\n"
+     "end)\n",
+     0644},
     {NULL, NULL, 0},
 };
 
@@ -84,9 +115,11 @@ static void print_next(const char *id, bool is_wrap)
 		id, id, id);
 	if (is_wrap)
 		fprintf(stderr, "packs:\n  %s: { bins: [./bin/%s] }\n", id, id);
-	fprintf(stderr,
-		"\nThen: hcp pack lint %s; hcp activate %s; hcp exec %s greet -- name=Ada\n",
-		id, id, id);
+	fprintf(
+	    stderr,
+	    "\nThen: hcp pack lint %s; hcp pack test %s; hcp activate %s; hcp exec %s greet -- "
+	    "name=Ada\n",
+	    id, id, id, id);
 }
 
 static int put(int dir, const char *path, const struct buf *text, mode_t mode)

@@ -370,6 +370,12 @@ HCP_API hcp_status hcp_policy_lint(hcp_runtime *rt, hcp_result **out, hcp_error 
  * broken. */
 HCP_API hcp_status hcp_pack_lint(hcp_runtime *rt, const char *pack, hcp_result **out,
 				 hcp_error *err);
+/* Makes a root for a pack's tests beneath `dir`, an empty folder: dir/root, with a copy of the
+ * pack, active, and a policy that grants what it requires and allows its programs; where the
+ * pack has a spec/policy.yaml, that is added instead of the programs. {pack_id, data, commands:
+ * [verb_key]}: `data` is the installed data folder. */
+HCP_API hcp_status hcp_pack_trial(hcp_runtime *rt, const char *pack, const char *dir,
+				  hcp_result **out, hcp_error *err);
 /* Adds a pack to the root, or a new version of one that was added: a folder, or a .tar.gz of
  * one. It must load, and be signed with one of the policy's signers where that names any; a new
  * version must be signed with the key of the old one. {pack_id, version, digest, signer, was,
