@@ -35,17 +35,18 @@ static int unpack(const struct zlib *lib, z_stream *z, size_t limit, struct buf 
 		  struct hcp_err *err)
 {
 	unsigned char chunk[16384];
-	size_t began = out->len;
+	size_t began = out->len, made;
 	int said;
 
 	do {
 		z->next_out = chunk;
 		z->avail_out = sizeof(chunk);
 		said = lib->go_on(z, Z_NO_FLUSH);
-		buf_add(out, chunk, sizeof(chunk) - z->avail_out);
-		if (out->len - began > limit)
+		made = sizeof(chunk) - z->avail_out;
+		if (made > limit - (out->len - began))
 			return hcp_fail(err, HCP_E_LIMIT, "it holds more than %zuM",
 					limit >> 20);
+		buf_add(out, chunk, made);
 	} while (said == Z_OK && !out->failed);
 	return out->failed ? Z_MEM_ERROR : said;
 }
