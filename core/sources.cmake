@@ -51,5 +51,5 @@ set(HCP_NET_SOURCES
 
 set(HCP_CLI_SOURCES
   cli/main.c cli/options.c cli/args.c cli/token.c cli/describe.c cli/print.c cli/envelope.c cli/progress.c cli/files.c cli/cmd_exec.c cli/cmd_session.c cli/cmd_packs.c cli/cmd_workspace.c
-  cli/explain_run.c cli/cmd_explain.c cli/problems.c cli/cmd_pack.c cli/pack_new.c cli/pack_test.c cli/pack_add.c cli/cmd_policy.c cli/cmd_secret.c cli/policy_test.c cli/cmd_audit.c cli/cmd_audit_read.c cli/cmd_doctor.c
+  cli/explain_run.c cli/cmd_explain.c cli/problems.c cli/cmd_pack.c cli/pack_new.c cli/pack_test.c cli/pack_docs.c cli/pack_add.c cli/cmd_policy.c cli/cmd_secret.c cli/policy_test.c cli/cmd_audit.c cli/cmd_audit_read.c cli/cmd_doctor.c
   cli/link_name.c cli/link_file.c cli/cmd_link.c cli/linked.c cli/flags.c cli/help.c cli/complete.c cli/cmd_completion.c cli/cmd_mcp.c cli/cmd_serve.c)

@@ -94,6 +94,7 @@ int cmd_policy(struct cli *c);
 int cmd_secret(struct cli *c);
 int cmd_pack(struct cli *c);
 int cli_pack_new(struct cli *c, const char *id);
+void cli_pack_docs(const json_t *pack); /* what hcp_describe gave, as Markdown */
 int cli_pack_test(struct cli *c, const char *pack);
 int cli_pack_add(struct cli *c, const char *path);
 int cli_pack_remove(struct cli *c, const char *pack);

@@ -101,7 +101,7 @@ static void print_card(const json_t *pack)
 	}
 }
 
-static int show(struct cli *c, const char *pack)
+static int describe(struct cli *c, const char *pack, void (*print)(const json_t *pack))
 {
 	hcp_error err = {.size = sizeof(err)};
 	hcp_result *res = NULL;
@@ -111,15 +111,25 @@ static int show(struct cli *c, const char *pack)
 
 	if (status != HCP_OK)
 		return cli_status(status, &err);
-	if (!cli_for_people(c)) {
+	if (!print) {
 		code = cli_print_json(c, hcp_result_json(res));
 	} else {
 		top = json_read(hcp_result_json(res).data, hcp_result_json(res).len);
-		print_card(top);
+		print(top);
 		json_decref(top);
 	}
 	hcp_result_free(res);
 	return code;
+}
+
+static int show(struct cli *c, const char *pack)
+{
+	return describe(c, pack, cli_for_people(c) ? print_card : NULL);
+}
+
+static int docs(struct cli *c, const char *pack)
+{
+	return describe(c, pack, cli_pack_docs);
 }
 
 static int keygen(struct cli *c, const char *none)
@@ -144,9 +154,16 @@ static const struct {
 	int (*run)(struct cli *c, const char *word);
 	int least, most;
 } verbs[] = {
-    {"new", cli_pack_new, 1, 1}, {"lint", lint, 1, 1},        {"test", cli_pack_test, 1, 1},
-    {"show", show, 1, 1},        {"add", cli_pack_add, 1, 1}, {"remove", cli_pack_remove, 1, 1},
-    {"list", list, 0, 0},        {"verify", verify, 0, 1},    {"sign", cli_pack_sign, 1, 1},
+    {"new", cli_pack_new, 1, 1},
+    {"lint", lint, 1, 1},
+    {"test", cli_pack_test, 1, 1},
+    {"show", show, 1, 1},
+    {"docs", docs, 1, 1},
+    {"add", cli_pack_add, 1, 1},
+    {"remove", cli_pack_remove, 1, 1},
+    {"list", list, 0, 0},
+    {"verify", verify, 0, 1},
+    {"sign", cli_pack_sign, 1, 1},
     {"keygen", keygen, 0, 0},
 };
 

@@ -38,7 +38,8 @@ const struct cli_verb cli_verbs[] = {
      "what is wrong with the policy, whether it does as its tests say, who may do what",
      cmd_policy, CLI_LOOKS, cli_policy_options},
     {"pack",
-     "pack new|lint|test|show|remove|verify <pack_id> | add DIR|FILE.tar.gz | sign DIR | list "
+     "pack new|lint|test|show|docs|remove|verify <pack_id> | add DIR|FILE.tar.gz | sign DIR | "
+     "list "
      "| "
      "keygen",
      "begin a pack, judge and describe one; add, verify and remove those of others", cmd_pack,

@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 
 #include "base/fd.h"
+#include "base/json.h"
 #include "base/str.h"
 #include "base/tree.h"
 
@@ -57,7 +58,7 @@ static int lay_out(struct cli *c, const char *pack, struct trial *t)
 
 	if (status != HCP_OK)
 		return cli_status(status, &err);
-	t->told = json_loadb(text.data, text.len, 0, NULL);
+	t->told = json_read(text.data, text.len);
 	hcp_result_free(res);
 	return t->told ? 0 : cli_fail(CLI_RUNTIME, "out of memory");
 }
@@ -138,7 +139,7 @@ static int run_busted(const struct trial *t)
 
 static int count(void *user, hcp_str line)
 {
-	json_t *record = json_loadb(line.data, line.len, 0, NULL), *ran = user;
+	json_t *record = json_read(line.data, line.len), *ran = user;
 	const char *verb = cli_text(record, "verb");
 	json_int_t times = json_integer_value(json_object_get(ran, verb));
 

@@ -120,3 +120,64 @@ end
     assert.equal("packs\npolicies\nspec.yaml\n", packs)
   end)
 end)
+
+describe("hcp pack docs", function()
+  it("is the manifest as Markdown, and nothing in it is obeyed", function()
+    local w = world.new()
+    w:policy("packs: { p: { commands: { two: { confirm: person } } } }\n")
+    w:pack("p", {
+      ["pack.yaml"] = [[
+hcp: 1
+pack_id: p
+version: 1.2.3
+summary: Keeps *things*
+commands:
+  one:
+    summary: Adds <b>one</b>
+    description: "Long.\n\e[31m[x](y)"
+    kind: composite
+    script: a.lua
+    effect: write
+    timeout: 5s
+    args:
+      properties:
+        of: { type: [string, "null"], description: "a | b\nc" }
+        how: { enum: [fast, 7] }
+      required: [of]
+    examples: [ { of: "x|y", how: 7 } ]
+  two: { summary: Asks, kind: composite, script: a.lua, args: {} }
+  raw: { summary: Raw, kind: composite, script: a.lua, args: {}, internal: true }
+]],
+      ["policy.yaml"] = "hcp: 1\npolicies: { one: { confirm: true }, two: {}, raw: {} }\n",
+      ["a.lua"] = "return function() end\n",
+    })
+    local status, out, err = w:cli { "pack", "docs", "p" }
+    w:close()
+    assert.same({ 0, "" }, { status, err })
+    assert.equal([[
+# p
+
+Keeps \*things\*. Version 1.2.3.
+
+## one
+
+Adds \<b\>one\</b\> (write, asks for consent, at most 5s).
+
+Long.
+?\[31m\[x\](y)
+
+| argument | | type | |
+|---|---|---|---|
+| of | required | string or null | a \| b?c |
+| how |  | "fast", 7 |  |
+
+For example:
+
+    {"of": "x|y", "how": 7}
+
+## two
+
+Asks (destructive, asks a person for consent).
+]], out)
+  end)
+end)
