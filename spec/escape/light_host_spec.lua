@@ -20,7 +20,7 @@ describe("in tier light a file of the program's own user", function()
   before_each(function()
     w = jail.open()
     os.execute("chmod 711 " .. quote(w.dir))
-    w:policy(jail.grants("tier: light"))
+    w:policy(jail.grants("tier: light, limits: { timeout: 2m, cpu: 1m }"))
     own = w.dir .. "/own"
     as_program = jail.as_root and "setpriv --reuid 65534 --regid 65534 --clear-groups " or ""
   end)
@@ -85,7 +85,7 @@ out["xattr"] = done(os.setxattr, "xattr", "user.spec", b"x")
     local shown = w.dir .. "/shown"
     world.write(shown .. "/file", "kept", "644")
     if jail.as_root then os.execute(("chown -R 65534 %s"):format(shown)) end
-    w:policy(jail.grants(("tier: light, read: [%q]"):format(shown)))
+    w:policy(jail.grants(("tier: light, read: [%q], limits: { timeout: 2m, cpu: 1m }"):format(shown)))
     assert.same({ read = "kept", open = "EACCES", odd = "EACCES", truncate = "EACCES", again = "kept" }, jail.inside(([[
 os.chdir(%q)
 out["read"] = get("file")
