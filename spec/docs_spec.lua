@@ -101,6 +101,7 @@ describe("the documents", function()
   local documents = {
     ["README.md"] = { files = 4, commands = 7, packs = { "hi" }, policies = true },
     ["docs/pack.md"] = { files = 5, commands = 7, packs = { "notes" } },
+    ["docs/author.md"] = { files = 1, commands = 12, packs = { "todo" } },
     ["docs/policy.md"] = { files = 4, commands = 8 },
     ["docs/envelope.md"] = { files = 0, commands = 6, policies = true },
     ["docs/adapters.md"] = { files = 5, commands = 4, packs = { "facts" } },
