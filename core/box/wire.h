@@ -152,11 +152,12 @@ struct box_report {
 };
 
 /* A call of a traced program that was refused; one write, too. */
+#define BOX_PATH_TOLD 1023 /* bytes; a longer one is cut */
 struct box_denial {
 	uint32_t nr;
 	int32_t error;
 	uint64_t args[3];
-	char path[1024]; /* "" where the call has none */
+	char path[BOX_PATH_TOLD + 1]; /* "" where the call has none */
 };
 
 #endif

@@ -64,6 +64,12 @@ t = threading.Thread(target=os.mkdir, args=("/usr/thread",)); t.start(); t.join(
       assert.matches("denied: mkdir /usr/\\x1b[31m\\x0ax: ", told, 1, true)
     end)
 
+    it("tells nothing of a path that it knows a part of", function()
+      local told = both("cat /etc/" .. ("./"):rep(600) .. "fstab; true")
+      assert.matches("denied: openat [a path of 1023 bytes or more]: ", told, 1, true)
+      assert.is_nil(told:find("/etc/./", 1, true))
+    end)
+
     it("ends like any run: by signal, at the time-out, with all that it left", function()
       assert.equal("", both "kill -9 $$")
       local began = #w:audit()

@@ -429,6 +429,16 @@ return {
       { counts, envelope.error })
   end)
 
+  it("doesn't show in what --trace-denials tells", function()
+    w = new()
+    w:put("secrets/bank_token", "back\\slash-0123456789\n", "600")
+    local status, out, err = w:cli({ "--trace-denials", "exec", "-" }, { stdin = cjson.encode {
+      pack_id = "bank", verb_key = "run", args = { script = 'mkdir "/usr/$BANK_TOKEN" 2>/dev/null; echo done' } } })
+    assert.same({ 0, "done\n" }, { status, cjson.decode(out).result })
+    assert.matches("denied: mkdir /usr/[redacted]: ", err, 1, true)
+    assert.is_nil(err:find("slash-0123456789", 1, true))
+  end)
+
   it("is shared by nested runs of the same pack, as handles for scripts", function()
     w = new(nil, counting:format(""))
     w:put("packs/bank/verbs/lua.lua", [[
