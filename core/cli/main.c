@@ -328,6 +328,8 @@ int main(int argc, char **argv)
 	struct cli c = {0};
 	int status;
 
+	/* libcurl would make that file before anybody could tell it not to */
+	unsetenv("SSLKEYLOGFILE");
 	/* what stands in the first line of a link's file, and nowhere else */
 	if (argc > 1 && strcmp(argv[1], CLI_LINKED) == 0)
 		status = cli_linked(&c, argv + 2, argc - 2);

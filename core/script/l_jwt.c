@@ -155,23 +155,16 @@ int l_host_sign_jwt(lua_State *L)
 
 /* ---- judging one ---- */
 
-/* The member as JSON, a new reference; NULL where it is nil. Nothing may raise before it is
- * dropped. */
-static json_t *take_json(lua_State *L, const char *name)
+/* The member as JSON text at the end of the scratch; its length, 0 where it is nil. */
+static size_t write_member(lua_State *L, const char *name)
 {
 	struct buf *text = &script_state_of(L)->scratch;
-	struct hcp_err err = {0};
-	json_t *v = NULL;
+	size_t from = text->len;
 
-	if (lua_getfield(L, 1, name) != LUA_TNIL) {
-		text->len = 0;
-		script_write_json(L, lua_gettop(L), name, NET_BODY_MAX, text);
-		v = json_parse(text->data, text->len, LIMIT_ENVELOPE_DEPTH, &err);
-		if (!v)
-			luaL_error(L, "%s: %s", name, err.text);
-	}
+	if (lua_getfield(L, 1, name) != LUA_TNIL)
+		script_write_json(L, lua_gettop(L), name, from + NET_BODY_MAX, text);
 	lua_pop(L, 1);
-	return v;
+	return text->len - from;
 }
 
 static unsigned take_algs(lua_State *L)
@@ -192,18 +185,27 @@ static unsigned take_algs(lua_State *L)
 struct jwt_call {
 	struct jwt_demand demand;
 	struct net_bytes token;
-	json_t *jwks, *audience, *claims;
+	json_t *claims;
 	struct hcp_err err;
 };
 
-static void ask(const struct net_module *m, struct jwt_call *c)
+/* `text` holds the key set and the audience; a length of 0: there is none. Calls no Lua, so what
+ * it makes is dropped again. */
+static void ask(const struct net_module *m, struct jwt_call *c, const char *text, size_t jwks,
+		size_t audience)
 {
-	c->demand.jwks = c->jwks;
-	c->demand.audience = c->audience;
-	c->claims =
-	    jwt_verify(m, (const char *)c->token.data, c->token.len, &c->demand, &c->err);
-	json_decref(c->jwks);
-	json_decref(c->audience);
+	json_t *keys = jwks ? json_parse(text, jwks, LIMIT_ENVELOPE_DEPTH, &c->err) : NULL;
+	json_t *whom = audience ? json_parse(text + jwks, audience, LIMIT_ENVELOPE_DEPTH,
+					     &c->err)
+				: NULL;
+
+	c->demand.jwks = keys;
+	c->demand.audience = whom;
+	if (c->err.code == HCP_E_NONE)
+		c->claims = jwt_verify(m, (const char *)c->token.data, c->token.len, &c->demand,
+				       &c->err);
+	json_decref(keys);
+	json_decref(whom);
 }
 
 static void take_demand(lua_State *L, struct jwt_call *c)
@@ -230,21 +232,17 @@ int l_host_verify_jwt(lua_State *L)
 	const struct net_module *m = module(L);
 	struct script_state *s = script_state_of(L);
 	struct jwt_call c = {0};
+	size_t jwks, audience;
 	bool good;
 
 	luaL_checktype(L, 1, LUA_TTABLE);
 	lua_settop(L, 1);
 	script_count_calls(L, 1);
 	take_demand(L, &c);
-	/* as text first: it can raise, and what is malloc'ed then would be lost */
 	s->scratch.len = 0;
-	lua_getfield(L, 1, "audience");
-	script_write_json(L, lua_gettop(L), "audience", LIMIT_TOKEN, &s->scratch);
-	lua_getfield(L, 1, "jwks");
-	script_write_json(L, lua_gettop(L), "jwks", NET_BODY_MAX, &s->scratch);
-	c.jwks = take_json(L, "jwks");
-	c.audience = take_json(L, "audience");
-	ask(m, &c);
+	jwks = write_member(L, "jwks");
+	audience = write_member(L, "audience");
+	ask(m, &c, s->scratch.data, jwks, audience);
 	s->scratch.len = 0;
 	good = c.claims != NULL;
 	if (good)

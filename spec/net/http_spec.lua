@@ -134,7 +134,7 @@ hcp.fail(("%%s %%s %%s %%s %%s"):format(type(a.json.auth.client_token), a.json.a
     world.write(w.dir .. "/.curlrc", "proxy = http://127.0.0.1:1\n")
     local a = answer(('{ url = "%s" }'):format(here "/echo"), nil, { env = env })
     assert.equal(cjson.null, a.json.auth)
-    assert.equal("", world.read(w.dir .. "/keys") or "")
+    assert.is_nil(world.read(w.dir .. "/keys"))
   end)
 
   it("believes only the authority of the settings, and only the name that was asked", function()
@@ -188,5 +188,27 @@ hcp.fail(("%%s %%s %%s %%s %%s"):format(type(a.json.auth.client_token), a.json.a
       assert.equal(why, fails(options))
     end
     assert.equal(before, count())
+  end)
+
+  it("is no part of hcp until a script asks", function()
+    local function loaded(words)
+      local _, _, err = w:cli(words, { env = "LD_DEBUG=files" })
+      local found = {}
+      for _, name in ipairs { "libhcp", "libjansson", "libcurl", "libssl", "libcrypto", "libmicrohttpd", "hcp-net" } do
+        found[name] = err:find("calling init: [^\n]*/" .. name:gsub("%-", "%%-") .. "[.%w-]*%.so") ~= nil
+          or err:find("calling init: [^\n]*/" .. name:gsub("%-", "%%-") .. "%.so") ~= nil
+      end
+      return found
+    end
+    local plain = { libhcp = true, libjansson = true, libcurl = false, libssl = false, libcrypto = false, libmicrohttpd = false,
+      ["hcp-net"] = false }
+    w:policy(demo.grants)
+    for _, words in ipairs { { "exec", "demo", "plain", "n=1" }, { "packs" }, { "policy", "lint" }, { "doctor" }, { "--help" } } do
+      assert.same(plain, loaded(words), words[1])
+    end
+    w:put("policies/auth/p.lua", ('return function(_, host) host.http{ url = "%s" } end'):format(here "/x"))
+    w:policy(('auth: { provider: p, hosts: ["127.0.0.1:%s"] }\n'):format(s.port))
+    local all = loaded { "exec", "demo", "plain", "n=1" }
+    for _, name in ipairs { "libcurl", "libssl", "libcrypto", "hcp-net" } do assert.is_true(all[name], name) end
   end)
 end)

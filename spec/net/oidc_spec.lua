@@ -67,7 +67,8 @@ packs:
     bins: [./bin/bank]
     mint: { hosts: ["AT"], secrets: [tool], with: { token_url: "https://AT/token", revoke_url: "https://AT/token/revocation",
       client_id: tool, client_secret: tool, env: BANK_TOKEN, scope: readRESOURCE } }
-]]):gsub("AT", "127.0.0.1:" .. port):gsub("JWKS", keys or ('jwks_url: "https://127.0.0.1:%s/jwks"'):format(port)):gsub("RESOURCE", resource or "")))
+]]):gsub("AT", "127.0.0.1:" .. port):gsub("JWKS",
+      keys or ('jwks_url: "https://127.0.0.1:%s/jwks"'):format(port)):gsub("RESOURCE", resource or "")))
   end
   local function exec(text, script)
     local envelope = cjson.encode { pack_id = "bank", verb_key = "run", args = { script = script or "echo fine" } }
