@@ -78,6 +78,8 @@ struct box_plan; /* a relocatable blob: what init reads */
 /* Pure. */
 int box_plan_build(const struct box_spec *spec, struct arena *a, struct box_plan **out,
 		   struct hcp_err *err) HCP_MUST_CHECK;
+/* A plan holds values of the environment and of files: its owner wipes it. NULL: nothing. */
+void box_plan_wipe(struct box_plan *plan);
 /* The plan as data: tier, layers, user, network, mounts, limits, what may be executed. No value
  * of the environment and no content of a file is in it. A new reference; NULL: out of memory.
  */

@@ -5,6 +5,7 @@
 #include "box/plan.h"
 
 #include <stdio.h>
+#include <sodium.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -344,4 +345,10 @@ int box_plan_build(const struct box_spec *spec, struct arena *a, struct box_plan
 	*out = (struct box_plan *)(void *)w.base;
 	**out = head;
 	return 0;
+}
+
+void box_plan_wipe(struct box_plan *plan)
+{
+	if (plan)
+		sodium_memzero(plan, plan->size);
 }

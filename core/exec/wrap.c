@@ -193,6 +193,7 @@ static int act(struct job *j)
 	    build_plan(j, &plan) < 0)
 		return -1;
 	rc = box_run(r->rt->box, &j->spec, plan, &io, &r->outcome, &err);
+	box_plan_wipe(plan);
 	wrap_stream_end(&stream);
 	if (rc < 0)
 		return run_refuse_err(r, exit_of(&err), "", &err);
@@ -270,6 +271,7 @@ int wrap_plan(struct run *r)
 	rc = prepare(&j) < 0 || wrap_jail_check_usage(&j) < 0 ? -1 : build_plan(&j, &plan);
 	if (rc == 0)
 		rc = explain_plan(r, &j.spec, plan);
+	box_plan_wipe(plan);
 	job_free(&j);
 	return rc;
 }

@@ -162,6 +162,27 @@ static int check_bootstrap(const struct manifest *m, struct hcp_err *err)
 	return 0;
 }
 
+/* Both would be the one file $HCP_FILES/<name>. */
+static int check_files(const struct manifest *m, struct hcp_err *err)
+{
+	const struct pack *p = m->pack;
+
+	for (size_t i = 0; p->mint && p->mint->deliver_file && i < p->command_count; i++) {
+		const struct conf_strings *files = &p->commands[i].wrap.files;
+
+		for (size_t k = 0; k < files->count * p->mint->env.count; k++) {
+			const char *name = files->items[k / p->mint->env.count];
+
+			if (strcmp(name, p->mint->env.items[k % p->mint->env.count]) == 0)
+				return conf_fail(&m->ctx, PACK_PLACE(&p->commands[i]), err,
+						 "\"%s\": \"files\" names %s, which \"mint\" "
+						 "delivers as a file of that name",
+						 p->commands[i].key, name);
+		}
+	}
+	return 0;
+}
+
 static int read_commands(const struct manifest *m, struct hcp_err *err)
 {
 	const struct yaml_node *map = m->conf.commands;
@@ -179,7 +200,7 @@ static int read_commands(const struct manifest *m, struct hcp_err *err)
 		p->command_count = i + 1;
 		rc |= pack_load_command(m, &map->pairs[i], &p->commands[i], err);
 	}
-	return rc < 0 ? -1 : check_bootstrap(m, err);
+	return rc < 0 || check_files(m, err) < 0 ? -1 : check_bootstrap(m, err);
 }
 
 /* What stands beside the header. With m->ctx.all each part is read, whatever the others say. */

@@ -189,15 +189,14 @@ struct jwt_call {
 	struct hcp_err err;
 };
 
-/* `text` holds the key set and the audience; a length of 0: there is none. Calls no Lua, so what
- * it makes is dropped again. */
+/* `text` holds the key set and the audience; a length of 0: there is none. Calls no Lua, so
+ * what it makes is dropped again. */
 static void ask(const struct net_module *m, struct jwt_call *c, const char *text, size_t jwks,
 		size_t audience)
 {
 	json_t *keys = jwks ? json_parse(text, jwks, LIMIT_ENVELOPE_DEPTH, &c->err) : NULL;
-	json_t *whom = audience ? json_parse(text + jwks, audience, LIMIT_ENVELOPE_DEPTH,
-					     &c->err)
-				: NULL;
+	json_t *whom =
+	    audience ? json_parse(text + jwks, audience, LIMIT_ENVELOPE_DEPTH, &c->err) : NULL;
 
 	c->demand.jwks = keys;
 	c->demand.audience = whom;

@@ -257,6 +257,21 @@ static void test_a_shown_plan_is_none_to_run(void **state)
 	assert_int_equal(out.end, BOX_FAILED);
 }
 
+static void test_what_was_wiped_is_gone(void **state)
+{
+	struct want *w = *state;
+	struct box_plan *plan;
+	size_t size;
+
+	assert_int_equal(box_plan_build(&w->spec, &w->arena, &plan, &w->err), 0);
+	size = plan->size;
+	assert_non_null(memmem(plan, size, "very-secret-value", 17));
+	box_plan_wipe(plan);
+	for (size_t i = 0; i < size; i++)
+		assert_int_equal(((unsigned char *)plan)[i], 0);
+	box_plan_wipe(NULL);
+}
+
 int main(void)
 {
 #define PLAN_TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
@@ -269,6 +284,7 @@ int main(void)
 	    PLAN_TEST(test_a_cgroup_holds_its_limits),
 	    PLAN_TEST(test_exec_list),
 	    PLAN_TEST(test_a_shown_plan_is_none_to_run),
+	    PLAN_TEST(test_what_was_wiped_is_gone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -219,6 +219,10 @@ static const struct broken manifests[] = {
     {5, "\"deliver\" must be",
      TOP "mint: { hook: verbs/go.lua, ttl: 5m, env: [T], deliver: fd }\ncommands: {}\n"},
     {5, "unknown key", TOP "mint: { hook: verbs/go.lua, ttl: 5m, env: [T], x: 1 }\n"},
+    {8, "\"go\": \"files\" names T, which \"mint\" delivers",
+     TOP "mint: { hook: verbs/go.lua, ttl: 5m, env: [S, T], deliver: file }\n"
+	 "wrap: { bin: ./bin/demo }\ncommands:\n"
+	 "  go: { summary: Go, args: { properties: { T: {} } }, wrap: { files: [T] } }\n"},
 };
 
 static const struct broken policies[] = {
