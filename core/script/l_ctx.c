@@ -18,6 +18,7 @@ struct script_batch {
 	json_t **args;
 	char **envelopes;
 	size_t *lens;
+	size_t text; /* bytes of the args of all */
 };
 
 void l_ctx_batch_free(struct script_state *s)
@@ -60,8 +61,10 @@ static struct script_batch *batch_new(lua_State *L, size_t count)
 	return b;
 }
 
-/* The value at `index` as a JSON object in *out, which the batch owns. */
-static void take_args(lua_State *L, int index, json_t **out)
+/* The value at `index` as a JSON object in *out, which the batch owns. All of a batch together
+ * are as long as one envelope may be: as values they take many times the memory of their text,
+ * and it isn't the script's. */
+static void take_args(lua_State *L, int index, struct script_batch *b, json_t **out)
 {
 	struct script_state *s = script_state_of(L);
 	struct hcp_err err = {0};
@@ -71,6 +74,9 @@ static void take_args(lua_State *L, int index, json_t **out)
 	} else {
 		s->scratch.len = 0;
 		script_write_json(L, index, "args", LIMIT_ENVELOPE, &s->scratch);
+		b->text += s->scratch.len;
+		if (b->text > LIMIT_ENVELOPE)
+			luaL_error(L, "args: over 1M in all calls together");
 		*out = json_parse(s->scratch.data, s->scratch.len, LIMIT_ENVELOPE_DEPTH, &err);
 	}
 	if (!*out)
@@ -102,7 +108,7 @@ static void take_call(lua_State *L, struct script_batch *b, size_t i, int first)
 		verb++;
 	}
 	b->verb_keys[i] = need_string(L, verb, "verb_key");
-	take_args(L, verb + 1, &b->args[i]);
+	take_args(L, verb + 1, b, &b->args[i]);
 }
 
 static struct script_batch *one_call(lua_State *L)

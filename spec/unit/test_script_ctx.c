@@ -142,6 +142,21 @@ static void test_exec_all(void **state)
 		   "! script: verbs/month.lua:1: more than 200 host calls");
 }
 
+/* A list that takes little of the script's memory and a hundred times that as values. */
+static void test_args_of_a_batch_are_bounded(void **state)
+{
+	(void)state;
+	assert_ctx("local e, l = hcp.array(), {} for i = 1, 200000 do l[i] = e end "
+		   "return ctx.exec_all{{'a', {l = l}}, {'b', {l = l}}}",
+		   "! script: verbs/month.lua:1: args: over 1M in all calls together");
+	assert_ctx("local e, l = hcp.array(), {} for i = 1, 400000 do l[i] = e end "
+		   "return ctx.exec('a', {l = l})",
+		   "! script: verbs/month.lua:1: args: over 1M");
+	assert_ctx("local s = ('x'):rep(300000) "
+		   "return #ctx.exec_all{{'a', {s = s}}, {'b', {s = s}}, {'c', {s = s}}}",
+		   "3");
+}
+
 static void test_host_call_limit(void **state)
 {
 	struct world w;
@@ -269,6 +284,7 @@ int main(void)
 	    cmocka_unit_test(test_exec),
 	    cmocka_unit_test(test_failures),
 	    cmocka_unit_test(test_exec_all),
+	    cmocka_unit_test(test_args_of_a_batch_are_bounded),
 	    cmocka_unit_test(test_host_call_limit),
 	    cmocka_unit_test(test_script_time_stops_in_host_calls),
 	    cmocka_unit_test(test_a_killed_script_calls_nobody),
