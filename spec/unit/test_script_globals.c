@@ -38,6 +38,7 @@ static const struct role {
     {SCRIPT_ADAPTER, "adapter",
      "return {run = function(_, ctx) hcp.fail(list(ctx, 'ctx')) end}"},
     {SCRIPT_AUTH, "auth", "return function(_, host) hcp.fail(list(host, 'host')) end"},
+    {SCRIPT_MINT, "mint", "return function(_, host) hcp.fail(list(host, 'host')) end"},
     {SCRIPT_GUARD, "guard", "return function(_, more) hcp.fail(list(more, 'more')) end"},
 };
 
