@@ -107,7 +107,7 @@ packs:
   esc:
     bins: [./bin/try, cat]
     sandbox: { %s }
-%s]]):format(sandbox or "", more or "")
+%s]]):format(sandbox or "limits: { timeout: 2m, cpu: 1m }", more or "") -- for slow machines
 end
 
 local w
