@@ -41,6 +41,8 @@ struct run {
 	struct run
 	    *parent; /* the composite's run that asked for this one; NULL: from outside */
 	unsigned depth;
+	bool alongside; /* of several that ctx.exec_all runs side by side, or below one of them
+			 */
 	char id[AUDIT_RUN_ID_SIZE];
 	int64_t started_ns; /* CLOCK_MONOTONIC */
 	int64_t

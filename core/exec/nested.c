@@ -26,6 +26,7 @@ static void start(struct run *child, struct run *parent, const char *pack_id,
 		  const char *verb_key, const json_t *args)
 {
 	exec_init(child, parent->rt, parent->snap, parent->call, parent);
+	child->alongside = parent->alongside;
 	envelope_nested(child, pack_id ? pack_id : parent->pack->id, verb_key, args);
 }
 
@@ -81,13 +82,14 @@ static void *work(void *arg)
 
 #define WORKERS 8
 
-/* This thread works, too: a thread that can't be had makes it slower, not wrong. */
-static void run_batch(struct batch *b)
+/* This thread works, too: a thread that can't be had makes it slower, not wrong. `alone`: the
+ * threads of a batch above are all that there are, or they would multiply by its depth. */
+static void run_batch(struct batch *b, bool alone)
 {
 	pthread_t threads[WORKERS - 1];
 	size_t started = 0;
 
-	while (started < WORKERS - 1 && started + 1 < b->count &&
+	while (!alone && started < WORKERS - 1 && started + 1 < b->count &&
 	       pthread_create(&threads[started], NULL, work, b) == 0)
 		started++;
 	work(b);
@@ -99,15 +101,18 @@ static int exec_all(void *user, size_t n, const char *const *pack_ids,
 		    const char *const *verb_keys, json_t *const *args, char **envelopes,
 		    size_t *lens, struct hcp_err *err)
 {
+	struct run *parent = user;
 	struct batch b = {.runs = calloc(n + 1, sizeof(*b.runs)), .count = n};
 	int rc = 0;
 
 	memset(envelopes, 0, n * sizeof(*envelopes));
 	if (!b.runs)
 		return hcp_fail_nomem(err);
-	for (size_t i = 0; i < n; i++)
-		start(&b.runs[i], user, pack_ids[i], verb_keys[i], args[i]);
-	run_batch(&b);
+	for (size_t i = 0; i < n; i++) {
+		start(&b.runs[i], parent, pack_ids[i], verb_keys[i], args[i]);
+		b.runs[i].alongside = true;
+	}
+	run_batch(&b, parent->alongside);
 	for (size_t i = 0; i < n; i++) {
 		if (rc == 0)
 			rc = to_envelope(&b.runs[i], &envelopes[i], &lens[i], err);

@@ -12,13 +12,16 @@ commands:
   program: { summary: s, cli: [say, "{{n}}"], effect: read }
   script: { summary: s, kind: composite, script: verbs/script.lua, effect: read }
   inner: { summary: s, kind: composite, script: verbs/inner.lua, effect: read }
+  tree: { summary: s, kind: composite, script: verbs/tree.lua, effect: read }
+  branch: { summary: s, kind: composite, script: verbs/tree.lua, effect: read }
+  leaf: { summary: s, kind: time, effect: read }
   closed: { summary: s, kind: composite, script: verbs/script.lua, effect: read }
 ]]
 
 local function fill(w, files)
   w:pack("mix", files)
   w:policy([[
-grants: [ { principal: "*", capabilities: [mix.program, mix.script, mix.inner] } ]
+grants: [ { principal: "*", capabilities: [mix.program, mix.script, mix.inner, mix.tree, mix.branch, mix.leaf] } ]
 packs: { mix: { bins: [./bin/say] } }
 ]])
   w:put("hcp.yaml", "hcp: 1\nsessions: { default: { packs: [mix] } }\naudit: { sync: os }\n")
@@ -32,9 +35,17 @@ describe("a host", function()
     require("spec_posix").chmod(w.dir, "711")
     fill(w, {
       ["pack.yaml"] = manifest,
-      ["policy.yaml"] = "hcp: 1\npolicies: { program: {}, script: {}, inner: {}, closed: {} }\n",
+      ["policy.yaml"] = "hcp: 1\npolicies: { program: {}, script: {}, inner: {}, closed: {}, tree: {}, branch: {}, leaf: {} }\n",
       ["bin/say"] = { '#!/bin/sh\nprintf %s "$1"\n', "755" },
       ["verbs/script.lua"] = "return function(args, ctx) return { twice = { args.n }, nested = ctx.exec('inner', args) } end\n",
+      ["verbs/tree.lua"] = [[
+return function(args, ctx)
+  local calls, sum = {}, 0
+  for i = 1, args.n do calls[i] = { ctx.verb_key == "tree" and "branch" or "leaf", args } end
+  for _, answer in ipairs(ctx.exec_all(calls)) do sum = sum + answer end
+  return sum
+end
+]],
       ["verbs/inner.lua"] = "return function() return true end\n",
     })
   end)
@@ -53,6 +64,8 @@ describe("a host", function()
     assert.same({ genesis = 1, begin = 3400, ["end"] = 3400, deny = 200 }, kinds)
     assert.equal(0, (w:cli { "audit", "verify" }))
   end)
+
+  it("has eight commands at most side by side, however deep they lie in each other", function() host "tree" end)
 
   it("that may have twenty descriptors gets answers or is told that they are too few", function() host "few-descriptors" end)
 

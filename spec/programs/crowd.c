@@ -31,6 +31,21 @@ static _Noreturn void fail(const char *what, const char *more)
 	_exit(1);
 }
 
+static atomic_long at_once, most;
+
+/* An adapter that takes its time, and counts how many others do. */
+static void take_time(void *user, hcp_ask *ask)
+{
+	long now = atomic_fetch_add(&at_once, 1) + 1, seen = most;
+
+	(void)user;
+	while (now > seen && !atomic_compare_exchange_weak(&most, &seen, now))
+		;
+	usleep(5000);
+	atomic_fetch_sub(&at_once, 1);
+	hcp_ask_answer(ask, hcp_str_from("1"));
+}
+
 static hcp_runtime *open_root(const char *root, const char *state)
 {
 	hcp_options *o = hcp_options_new();
@@ -38,7 +53,8 @@ static hcp_runtime *open_root(const char *root, const char *state)
 	hcp_runtime *opened = NULL;
 
 	if (!o || hcp_options_root(o, root) || hcp_options_state(o, state) ||
-	    hcp_open(o, &opened, &err) || hcp_check(opened, &err))
+	    hcp_options_adapter(o, "time", take_time, NULL) || hcp_open(o, &opened, &err) ||
+	    hcp_check(opened, &err))
 		fail("hcp_open", err.text);
 	hcp_options_free(o);
 	return opened;
@@ -149,6 +165,14 @@ static void own_filter(void)
 	       "of the surroundings refuses it, as in containers)");
 }
 
+/* Commands side by side, each of which has commands run side by side. */
+static void tree(void)
+{
+	expect(rt, "tree", 8, "64");
+	if (most < 2 || most > 8)
+		fail("tree", "not 2 to 8 at a time");
+}
+
 /* Neither knows of the other's packs, sessions or log. */
 static void two_roots(char **argv)
 {
@@ -173,6 +197,8 @@ int main(int argc, char **argv)
 		crowd();
 	else if (strcmp(argv[1], "few-descriptors") == 0)
 		few_descriptors();
+	else if (strcmp(argv[1], "tree") == 0)
+		tree();
 	else if (strcmp(argv[1], "own-filter") == 0)
 		own_filter();
 	else if (strcmp(argv[1], "two-roots") == 0 && argc == 6)
