@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Asks the same of every server: {"hcp": [words], "dir": folder, "stdio"|"socket"|"http"|"mcp": [lines]} on stdin, the answers' lines by
-face on stdout. A server gets its next line once it has answered the last."""
+face on stdout. A face that isn't there isn't asked; "tokens" go with the lines of "http". A server gets its next line once it has answered the last."""
 import atexit
 import http.client
 import json
@@ -60,8 +60,9 @@ def over_http():
     p = start("serve", "--http", "0", stderr=subprocess.PIPE)
     c = http.client.HTTPConnection("127.0.0.1", int(re.search(rb":(\d+)\n", p.stderr.readline()).group(1)))
     answers = []
-    for line in job["http"]:
-        c.request("POST", "/exec", line.encode(), {"Content-Type": "application/json"})
+    for i, line in enumerate(job["http"]):
+        token = {"Authorization": "Bearer " + job["tokens"][i]} if "tokens" in job else {}
+        c.request("POST", "/exec", line.encode(), {"Content-Type": "application/json", **token})
         answers.append(c.getresponse().read().decode())
     c.close()
     p.terminate()
@@ -69,4 +70,5 @@ def over_http():
     return answers
 
 
-json.dump({"stdio": lines(start("serve", "--stdio")), "socket": over_socket(), "http": over_http(), "mcp": lines(start("mcp"))}, sys.stdout)
+ask = {"stdio": lambda: lines(start("serve", "--stdio")), "socket": over_socket, "http": over_http, "mcp": lambda: lines(start("mcp"))}
+json.dump({face: ask[face]() for face in ask if face in job}, sys.stdout)
