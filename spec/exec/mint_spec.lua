@@ -429,6 +429,22 @@ return {
       { counts, envelope.error })
   end)
 
+  it("is revoked when the run is cancelled", function()
+    -- a hook that refuses to revoke was asked
+    w = new(nil, counting:format("return false, 'asked'"))
+    for signal, code in pairs { TERM = 143, INT = 130 } do
+      local mark = live.marker()
+      local job = live.start(w, cjson.encode { pack_id = "bank", verb_key = "run",
+        args = { script = "sh -c 'sleep 600; :' " .. mark } })
+      live.wait_for(function() return live.find(mark)[1] end)
+      job:kill(signal)
+      local status, out, err = job:wait()
+      assert.same({ code, "sandbox: cancelled" }, { status, cjson.decode(out).error }, err)
+      assert.same({ "end", "b-1", "asked" }, { last().kind, last().binding_id, last().revoke_error })
+      assert.same({}, live.find(mark))
+    end
+  end)
+
   it("doesn't show in what --trace-denials tells", function()
     w = new()
     w:put("secrets/bank_token", "back\\slash-0123456789\n", "600")

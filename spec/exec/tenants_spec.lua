@@ -23,7 +23,11 @@ local program = [[
 case $1 in
 put) printf %s "$2" >>note ;;
 look) printf '%s %s %s' "${DESK_KEY%%-*}" "$(ls)" "$(cat note 2>/dev/null)" ;;
-other) { cat ../*/note ../../*/*/note ../../../*/*/*/note; find / -name note -not -path "$PWD/*" -not -path '/proc/*'; cat /proc/[0-9]*/environ | tr '\0' '\n'; } 2>/dev/null |
+other) {
+	cat ../*/note ../../*/*/note ../../../*/*/*/note
+	find / -name note -not -path "$PWD/*" -not -path '/proc/*'
+	cat /proc/[0-9]*/environ | tr '\0' '\n'
+} 2>/dev/null |
 	grep -v '^PWD=\|^HOME=' | sed 's/-key-value//g' ;;
 esac
 ]]
