@@ -49,16 +49,19 @@ end
 return function(args, ctx)
   local since, before = period(args.month)
   local function balance(...)
-    return ctx.exec("balance", { type = select("#", ...) > 0 and { ... } or nil, since = since, before = before })
+    return { "balance", { type = select("#", ...) > 0 and { ... } or nil, since = since, before = before } }
   end
 
-  local income, expenses = balance("income"), balance("expense")
+  local income, expenses, both, all, register = table.unpack(ctx.exec_all {
+    balance("income"), balance("expense"), balance("income", "expense"), balance(),
+    { "register", { since = since, before = before } },
+  })
   return {
     month = args.month,
     income = turned(income),
     expenses = expenses,
-    net = negated(balance("income", "expense").total),
-    changes = rest(balance(), income, expenses),
-    postings = #ctx.exec("register", { since = since, before = before }).postings,
+    net = negated(both.total),
+    changes = rest(all, income, expenses),
+    postings = #register.postings,
   }
 end
