@@ -5,6 +5,9 @@ import { appendFileSync, readFileSync, renameSync, writeFileSync } from "node:fs
 import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { createServer } from "node:https";
 
+// what Debian's Node 18 hasn't yet
+URL.parse ??= (...words) => { try { return new URL(...words); } catch { return null; } };
+
 const [npm, dir, port] = process.argv.slice(2);
 const { default: Provider } = await import(npm + "/node_modules/oidc-provider/lib/index.js");
 
