@@ -26,7 +26,7 @@ describe("an http command", function()
   -- The command's mapping, AT being the server; more: args (its schema), hosts, limits, mint = false.
   local function command(http, more)
     more = more or {}
-    w:put("packs/bank/pack.yaml", ([[
+    local manifest = ([[
 hcp: 1
 pack_id: bank
 version: 1.0.0
@@ -35,8 +35,8 @@ kind: http
 http: { base: "https://AT", headers: { Authorization: "Bearer {{$BANK_KEY}}" } }
 %scommands:
   go: { summary: Goes, args: %s, effect: read, http: %s }
-]]):format(more.mint ~= false and "mint: { hook: policies:static, ttl: 1m, env: [BANK_KEY] }\n" or "", more.args or usual, http):gsub(
-      "AT", more.at or "127.0.0.1:" .. s.port))
+]]):format(more.mint ~= false and "mint: { hook: policies:static, ttl: 1m, env: [BANK_KEY] }\n" or "", more.args or usual, http)
+    w:put("packs/bank/pack.yaml", (manifest:gsub("AT", more.at or "127.0.0.1:" .. s.port)))
     w:policy(([[
 grants: [ { principal: "*", capabilities: ["bank.*"] } ]
 packs:

@@ -2,10 +2,11 @@
 // access token, a line) and `public.pem`. Its key is made anew at each start. What a token is for decides how long it lasts: urn:short
 // is for a second.
 import { appendFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { generateKeyPairSync, randomUUID } from "node:crypto";
+import { generateKeyPairSync, randomUUID, webcrypto } from "node:crypto";
 import { createServer } from "node:https";
 
 // what Debian's Node 18 hasn't yet
+globalThis.crypto ??= webcrypto;
 URL.parse ??= (...words) => { try { return new URL(...words); } catch { return null; } };
 
 const [npm, dir, port] = process.argv.slice(2);

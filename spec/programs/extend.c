@@ -72,6 +72,7 @@ static void echo(void *user, hcp_ask *ask)
 	} else if (strstr(request.data, "\"verb_key\":\"slow\"")) {
 		while (hcp_ask_left_ms(ask) > 0)
 			usleep(10000);
+		usleep(10000); /* what is left may be a part of a millisecond */
 		hcp_ask_answer(ask, text("1"));
 	} else if (strstr(request.data, "\"verb_key\":\"refused\"")) {
 		hcp_ask_refuse(ask, text("not today"));
