@@ -1,11 +1,13 @@
--- Of a Binding nothing stays in the memory of a server that goes on.
+-- Of a Binding nothing stays in the memory of a server that goes on. With sanitizers memory is theirs: terabytes of it.
 local cjson = require "cjson"
 local world = require "world"
 
 local quote = world.quote
 local token = "tok-f00dfeedcafe0123"
 
-for _, deliver in ipairs { "env", "file" } do
+local sanitized = world.read(world.build .. "/CMakeCache.txt"):match("\nHCP_SANITIZE:[^=]*=%S")
+
+for _, deliver in ipairs(sanitized and {} or { "env", "file" }) do
   describe("a server whose run had a Binding by " .. deliver, function()
     local w
     setup(function()
