@@ -43,20 +43,31 @@ int policy_grow(struct arena *a, void *items, size_t count, size_t add, size_t s
 	return 0;
 }
 
+/* 1: the script is there, 0: it isn't, -1: whether it is can't be said. */
+static int find_script(const struct policy_loader *l, const char *path, struct hcp_err *why)
+{
+	int fd = -1;
+
+	if (root_open_file(l->root, path, true, &fd, why) == 0) {
+		fd_close(&fd);
+		return 1;
+	}
+	return why->code == HCP_E_SYS && errno == ENOENT ? 0 : -1;
+}
+
 int policy_check_script(const struct policy_loader *l, const struct yaml_node *at,
 			const char *folder, const char *what, const char *name,
 			struct hcp_err *err)
 {
 	struct hcp_err why = {0};
 	char path[128];
-	int fd = -1;
+	int found;
 
 	snprintf(path, sizeof(path), "policies/%s/%s.lua", folder, name);
-	if (root_open_file(l->root, path, true, &fd, &why) == 0) {
-		fd_close(&fd);
+	found = find_script(l, path, &why);
+	if (found > 0)
 		return 0;
-	}
-	if (why.code == HCP_E_SYS && errno == ENOENT)
+	if (found == 0)
 		return conf_fail(&l->ctx, at, err, "there is no %s %s: %s is missing", what,
 				 name, path);
 	return conf_fail(&l->ctx, at, err, "%s %s: %s", what, name, why.text);
@@ -66,15 +77,20 @@ int policy_check_script(const struct policy_loader *l, const struct yaml_node *a
 static int check_provider(const struct policy_loader *l, const struct yaml_node *at,
 			  const char *name, struct hcp_err *err)
 {
-	struct hcp_err none = {0};
+	struct hcp_err why = {0};
+	char path[128];
+	int found;
 
 	if (!l->root->brings_provider || !l->root->brings_provider(l->root->host, name))
 		return policy_check_script(l, at, "auth", "provider", name, err);
-	if (policy_check_script(l, at, "auth", "provider", name, &none) == 0)
-		return conf_fail(&l->ctx, at, err,
-				 "provider %s is the host's own and policies/auth/%s.lua, too",
-				 name, name);
-	return 0;
+	snprintf(path, sizeof(path), "policies/auth/%s.lua", name);
+	found = find_script(l, path, &why);
+	if (found == 0)
+		return 0;
+	if (found > 0)
+		return conf_fail(&l->ctx, at, err, "provider %s is the host's own and %s, too",
+				 name, path);
+	return conf_fail(&l->ctx, at, err, "provider %s: %s", name, why.text);
 }
 
 static int read_auth_entry(const struct policy_loader *l, const struct yaml_node *n,
