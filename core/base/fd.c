@@ -116,6 +116,24 @@ int fd_write_all(int fd, const void *data, size_t len, struct hcp_err *err)
 	return rc < 0 ? hcp_fail_errno(err, "write") : 0;
 }
 
+int fd_write_fresh(int dirfd, const char *name, mode_t mode, const void *data, size_t len,
+		   struct hcp_err *err)
+{
+	struct hcp_err why = {0};
+	AUTO_FD fd = -1;
+
+	if (unlinkat(dirfd, name, 0) < 0 && errno != ENOENT)
+		return hcp_fail_errno(err, "%s", name);
+	fd = fd_above_stdio(
+	    openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+	if (fd < 0 || fchmod(fd, mode) < 0)
+		return hcp_fail_errno(err, "%s", name);
+	if (fd_write_all(fd, data, len, &why) < 0)
+		return hcp_fail(err, why.code, "%s: %s", name, why.text);
+	/* before a rename: else a crash could leave the new name on empty content */
+	return fsync(fd) < 0 ? hcp_fail_errno(err, "%s", name) : 0;
+}
+
 /* fchmodat(2) in glibc goes by /proc/self, and fchmod(2) takes no O_PATH. */
 int fd_chmod_folder(int dirfd, const char *name, mode_t mode)
 {

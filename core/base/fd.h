@@ -27,6 +27,10 @@ int fd_read_all(int fd, size_t limit, char **out, size_t *len,
 		struct hcp_err *err) HCP_MUST_CHECK;
 /* All bytes, EINTR and short writes handled; a limit of file size is an error, not a signal. */
 int fd_write_all(int fd, const void *data, size_t len, struct hcp_err *err) HCP_MUST_CHECK;
+/* The file `name` anew, with this mode whatever the umask, and on disk. What a writer that was
+ * killed left of it goes first: the caller sees to it that nobody else writes it. */
+int fd_write_fresh(int dirfd, const char *name, mode_t mode, const void *data, size_t len,
+		   struct hcp_err *err) HCP_MUST_CHECK;
 /* The descriptor itself, or a copy of it above 2, so that a host that closed 0 to 2 loses
  * nothing. */
 int fd_above_stdio(int fd);

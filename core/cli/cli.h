@@ -121,6 +121,11 @@ int cli_usage(const struct cli_verb *verb, const char *why);
 void cli_hint(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The error of a library call that isn't a run. Gives the exit status. */
 int cli_status(hcp_status status, const hcp_error *err);
+/* Prints what a call of the library gave, and frees it. */
+int cli_print_result(const struct cli *c, hcp_status status, hcp_result *res,
+		     const hcp_error *err);
+/* A result's JSON as a value, the caller's; NULL: out of memory. */
+json_t *cli_value(const hcp_result *res);
 /* Prints JSON text and a newline on stdout: pretty on a terminal unless --json. 0 or
  * CLI_RUNTIME. */
 int cli_print_json(const struct cli *c, hcp_str json);

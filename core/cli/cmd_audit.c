@@ -100,17 +100,6 @@ int cmd_audit(struct cli *c)
 	return s->run(c);
 }
 
-/* Prints what a call of the library gave. */
-static int print_result(const struct cli *c, hcp_status status, hcp_result *res,
-			const hcp_error *err)
-{
-	int code = status == HCP_OK ? cli_print_json(c, hcp_result_json(res))
-				    : cli_status(status, err);
-
-	hcp_result_free(res);
-	return code;
-}
-
 static void print_finding(const json_t *f)
 {
 	if (*cli_text(f, "file"))
@@ -192,7 +181,7 @@ static int recover_verb(struct cli *c)
 	hcp_result *res = NULL;
 	hcp_status status = hcp_audit_recover(c->rt, &res, &err);
 
-	return print_result(c, status, res, &err);
+	return cli_print_result(c, status, res, &err);
 }
 
 /* 1: segments stayed that should have gone. */
@@ -205,8 +194,8 @@ static int rotate_verb(struct cli *c)
 	int code;
 
 	if (status == HCP_OK)
-		v = json_read(hcp_result_json(res).data, hcp_result_json(res).len);
-	code = print_result(c, status, res, &err);
+		v = cli_value(res);
+	code = cli_print_result(c, status, res, &err);
 	if (code == 0 && cli_number(v, "left") > 0)
 		code = cli_fail(1, "%s", cli_text(v, "reason"));
 	json_decref(v);
@@ -222,7 +211,7 @@ static int checkpoint_verb(struct cli *c)
 	int code;
 
 	if (status != HCP_OK)
-		return print_result(c, status, res, &err);
+		return cli_print_result(c, status, res, &err);
 	code = cli_print_text(hcp_result_json(res).data, hcp_result_json(res).len);
 	hcp_result_free(res);
 	return code;
@@ -234,5 +223,5 @@ static int key_verb(struct cli *c)
 	hcp_result *res = NULL;
 	hcp_status status = hcp_audit_key(c->rt, c->create, &res, &err);
 
-	return print_result(c, status, res, &err);
+	return cli_print_result(c, status, res, &err);
 }

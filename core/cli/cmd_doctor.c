@@ -45,7 +45,7 @@ int cmd_doctor(struct cli *c)
 	if (status != HCP_OK)
 		return cli_status(status, &err);
 	if (cli_for_people(c)) {
-		top = json_read(hcp_result_json(res).data, hcp_result_json(res).len);
+		top = cli_value(res);
 		print_report(top);
 		json_decref(top);
 	} else {

@@ -233,7 +233,7 @@ int cmd_link(struct cli *c)
 	said = hcp_describe(c->rt, c->call, c->argv[0], &res, &err);
 	if (said != HCP_OK)
 		return cli_status(said, &err);
-	manifest = json_read(hcp_result_json(res).data, hcp_result_json(res).len);
+	manifest = cli_value(res);
 	status = manifest ? link_pack(c, manifest, c->argv[0])
 			  : cli_fail(CLI_RUNTIME, "out of memory");
 	json_decref(manifest);

@@ -114,7 +114,7 @@ static int describe(struct cli *c, const char *pack, void (*print)(const json_t 
 	if (!print) {
 		code = cli_print_json(c, hcp_result_json(res));
 	} else {
-		top = json_read(hcp_result_json(res).data, hcp_result_json(res).len);
+		top = cli_value(res);
 		print(top);
 		json_decref(top);
 	}

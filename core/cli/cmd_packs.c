@@ -28,7 +28,7 @@ int cmd_packs(struct cli *c)
 	if (!cli_for_people(c)) {
 		code = cli_print_json(c, hcp_result_json(res));
 	} else {
-		top = json_read(hcp_result_json(res).data, hcp_result_json(res).len);
+		top = cli_value(res);
 		json_array_foreach(json_object_get(top, "packs"), i, p)
 		    printf("%c %-20s %-10s %-4s %s%s\n",
 			   json_is_true(json_object_get(p, "active")) ? '*' : ' ',

@@ -95,7 +95,7 @@ static bool wants_tokens(struct cli *c)
 
 	if (stranger && hcp_call_token(stranger, hcp_str_from("a-stranger")) == HCP_OK &&
 	    hcp_policy_provider(c->rt, stranger, &res, NULL) == HCP_OK)
-		top = json_read(hcp_result_json(res).data, hcp_result_json(res).len);
+		top = cli_value(res);
 	name = cli_text(top, "provider");
 	wants = *name && strcmp(name, "os_user") != 0;
 	json_decref(top);

@@ -18,7 +18,7 @@ static int show(struct cli *c)
 	if (!cli_for_people(c)) {
 		code = cli_print_json(c, hcp_result_json(res));
 	} else {
-		top = json_read(hcp_result_json(res).data, hcp_result_json(res).len);
+		top = cli_value(res);
 		printf("session %s\n", json_string_value(json_object_get(top, "session")));
 		json_array_foreach(json_object_get(top, "packs"), i, pack)
 		    printf("  %s\n", json_string_value(pack));

@@ -19,13 +19,6 @@ static void print_needs(const json_t *top, const char *before)
 	}
 }
 
-static json_t *value_of(const hcp_result *res)
-{
-	hcp_str text = hcp_result_json(res);
-
-	return json_read(text.data, text.len);
-}
-
 int cli_pack_add(struct cli *c, const char *path)
 {
 	hcp_error err = {.size = sizeof(err)};
@@ -37,7 +30,7 @@ int cli_pack_add(struct cli *c, const char *path)
 
 	if (status != HCP_OK)
 		return cli_status(status, &err);
-	top = value_of(res);
+	top = cli_value(res);
 	if (json_array_size(json_object_get(top, "needs"))) {
 		fprintf(stderr, "%s %s asks for%s:\n", cli_text(top, "pack_id"),
 			cli_text(top, "version"),
@@ -87,22 +80,12 @@ int cli_pack_verify(struct cli *c, const char *pack, bool judge)
 	if (!cli_for_people(c)) {
 		code = cli_print_json(c, hcp_result_json(res));
 	} else {
-		top = value_of(res);
+		top = cli_value(res);
 		json_array_foreach(json_object_get(top, "packs"), i, p) print_added(p);
 		json_decref(top);
 	}
 	if (code == 0 && judge && !hcp_result_ok(res))
 		code = 1;
-	hcp_result_free(res);
-	return code;
-}
-
-static int print_result(const struct cli *c, hcp_status status, hcp_result *res,
-			const hcp_error *err)
-{
-	int code = status == HCP_OK ? cli_print_json(c, hcp_result_json(res))
-				    : cli_status(status, err);
-
 	hcp_result_free(res);
 	return code;
 }
@@ -113,7 +96,7 @@ int cli_pack_sign(struct cli *c, const char *dir)
 	hcp_result *res = NULL;
 	hcp_status status = hcp_pack_sign(c->rt, dir, &res, &err);
 
-	return print_result(c, status, res, &err);
+	return cli_print_result(c, status, res, &err);
 }
 
 int cli_pack_keygen(struct cli *c)
@@ -122,5 +105,5 @@ int cli_pack_keygen(struct cli *c)
 	hcp_result *res = NULL;
 	hcp_status status = hcp_pack_key(c->rt, 1, &res, &err);
 
-	return print_result(c, status, res, &err);
+	return cli_print_result(c, status, res, &err);
 }

@@ -17,6 +17,20 @@ struct part {
 	mode_t mode;
 };
 
+/* What the specs of both kinds say, around the one answer in which they differ. */
+#define SPEC_BEGIN                                                                             \
+	"local test = require \"hcp.test\"\n"                                                  \
+	"\n"                                                                                   \
+	"describe(\"greet\", function()\n"                                                     \
+	"  before_each(test.reset)\n"                                                          \
+	"\n"                                                                                   \
+	"  it(\"greets by name\", function()\n"
+#define SPEC_END                                                                               \
+	"  it(\"needs a name\", function()\n"                                                  \
+	"    assert.equal(\"invalid args: name: is required\", test.try(\"greet\").error)\n"   \
+	"  end)\n"                                                                             \
+	"end)\n"
+
 static const struct part wrap[] = {
     {"pack.yaml",
      "hcp: 1\n"
@@ -43,19 +57,10 @@ static const struct part wrap[] = {
      "printf 'Hello, %s!\\n' \"${2#--name=}\"\n",
      0755},
     {"spec/greet_spec.lua",
-     "local test = require \"hcp.test\"\n"
-     "\n"
-     "describe(\"greet\", function()\n"
-     "  before_each(test.reset)\n"
-     "\n"
-     "  it(\"greets by name\", function()\n"
+     SPEC_BEGIN
      "    assert.equal(\"Hello, Ada!\\n\", test.exec(\"greet\", { name = \"Ada\" }))\n"
      "  end)\n"
-     "\n"
-     "  it(\"needs a name\", function()\n"
-     "    assert.equal(\"invalid args: name: is required\", test.try(\"greet\").error)\n"
-     "  end)\n"
-     "end)\n",
+     "\n" SPEC_END,
      0644},
     {NULL, NULL, 0},
 };
@@ -87,20 +92,11 @@ static const struct part composite[] = {
      "end\n",
      0644},
     {"spec/greet_spec.lua",
-     "local test = require \"hcp.test\"\n"
-     "\n"
-     "describe(\"greet\", function()\n"
-     "  before_each(test.reset)\n"
-     "\n"
-     "  it(\"greets by name\", function()\n"
+     SPEC_BEGIN
      "    assert.same({ greeting = \"Hello, Ada!\" }, test.exec(\"greet\", { name = \"Ada\" "
      "}))\n"
      "  end)\n"
-     "\n"
-     "  it(\"needs a name\", function()\n"
-     "    assert.equal(\"invalid args: name: is required\", test.try(\"greet\").error)\n"
-     "  end)\n"
-     "end)\n",
+     "\n" SPEC_END,
      0644},
     {NULL, NULL, 0},
 };

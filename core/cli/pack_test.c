@@ -54,11 +54,10 @@ static int lay_out(struct cli *c, const char *pack, struct trial *t)
 	hcp_error err = {.size = sizeof(err)};
 	hcp_result *res = NULL;
 	hcp_status status = hcp_pack_trial(c->rt, pack, t->dir, &res, &err);
-	hcp_str text = hcp_result_json(res);
 
 	if (status != HCP_OK)
 		return cli_status(status, &err);
-	t->told = json_read(text.data, text.len);
+	t->told = cli_value(res);
 	hcp_result_free(res);
 	return t->told ? 0 : cli_fail(CLI_RUNTIME, "out of memory");
 }

@@ -93,6 +93,23 @@ int cli_status(hcp_status status, const hcp_error *err)
 	return cli_fail(code, "%s:%d: %s (column %d)", err->file, err->line, text, err->column);
 }
 
+int cli_print_result(const struct cli *c, hcp_status status, hcp_result *res,
+		     const hcp_error *err)
+{
+	int code = status == HCP_OK ? cli_print_json(c, hcp_result_json(res))
+				    : cli_status(status, err);
+
+	hcp_result_free(res);
+	return code;
+}
+
+json_t *cli_value(const hcp_result *res)
+{
+	hcp_str text = hcp_result_json(res);
+
+	return json_read(text.data, text.len);
+}
+
 void cli_add_plain(struct buf *out, const char *text, size_t len, bool lines)
 {
 	AUTO_BUF clean = {0};

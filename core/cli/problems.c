@@ -25,7 +25,7 @@ int cli_problems(const struct cli *c, hcp_result *res)
 	if (!cli_for_people(c)) {
 		code = cli_print_json(c, hcp_result_json(res));
 	} else {
-		top = json_read(hcp_result_json(res).data, hcp_result_json(res).len);
+		top = cli_value(res);
 		json_array_foreach(json_object_get(top, "problems"), i, problem)
 		    print_problem(problem);
 		json_decref(top);

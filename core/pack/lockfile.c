@@ -175,21 +175,6 @@ json_t *lockfile_entry_of(const struct pack *p, const char *signer)
 			 files);
 }
 
-static int put(int dir, const char *name, const char *text, struct hcp_err *err)
-{
-	AUTO_FD fd = -1;
-
-	/* left by one that was killed: the caller holds the lock */
-	unlinkat(dir, name, 0);
-	fd = fd_above_stdio(
-	    openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
-	if (fd < 0 || fchmod(fd, 0644) < 0)
-		return hcp_fail_errno(err, "%s", name);
-	if (fd_write_all(fd, text, strlen(text), err) < 0)
-		return -1;
-	return fsync(fd) < 0 ? hcp_fail_errno(err, "%s", name) : 0;
-}
-
 static int replace(const struct root *root, const json_t *lock, struct hcp_err *err)
 {
 	static const char fresh[] = ".hcp.lock.new";
@@ -203,7 +188,8 @@ static int replace(const struct root *root, const json_t *lock, struct hcp_err *
 		return hcp_fail_nomem(err);
 	if (line.len > LIMIT_LOCKFILE)
 		return hcp_fail(err, HCP_E_LIMIT, "%s would hold too many files", LOCKFILE);
-	if (put(root->fd, fresh, line.data, err) < 0)
+	/* the caller holds the lock */
+	if (fd_write_fresh(root->fd, fresh, 0644, line.data, line.len, err) < 0)
 		return -1;
 	if (renameat(root->fd, fresh, root->fd, LOCKFILE) < 0 || fsync(root->fd) < 0)
 		return hcp_fail_errno(err, "%s/" LOCKFILE, root->path);

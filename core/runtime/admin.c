@@ -99,17 +99,6 @@ json_t *runtime_describe(struct snapshot *s, const char *id, struct hcp_err *err
 	return j;
 }
 
-static hcp_status give(json_t *value, struct hcp_err *why, hcp_result **out, hcp_error *err)
-{
-	if (!value && why->code == HCP_E_NONE)
-		hcp_fail_nomem(why);
-	if (!value)
-		return runtime_error(err, why);
-	*out = result_from_json(value);
-	json_decref(value);
-	return *out ? HCP_OK : HCP_ENOMEM;
-}
-
 hcp_status hcp_describe(hcp_runtime *rt, hcp_call *c, const char *pack, hcp_result **out,
 			hcp_error *err)
 {
@@ -127,7 +116,7 @@ hcp_status hcp_describe(hcp_runtime *rt, hcp_call *c, const char *pack, hcp_resu
 	if (why.code == HCP_E_NONE)
 		value = pack ? runtime_describe(s, pack, &why)
 			     : describe_all(s, session_of(c), &why);
-	status = give(value, &why, out, err);
+	status = result_give(value, &why, out, err);
 	snapshot_put(s);
 	return status;
 }
@@ -203,7 +192,7 @@ hcp_status hcp_session(hcp_runtime *rt, hcp_call *c, hcp_result **out, hcp_error
 	why = s->broken;
 	if (why.code == HCP_E_NONE)
 		value = session_json(s, session_of(c), &why);
-	status = give(value, &why, out, err);
+	status = result_give(value, &why, out, err);
 	snapshot_put(s);
 	return status;
 }

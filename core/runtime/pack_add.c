@@ -319,6 +319,7 @@ hcp_status hcp_pack_verify(hcp_runtime *rt, const char *pack, hcp_result **out, 
 	struct hcp_err why = {0};
 	struct snapshot *s;
 	bool sound = false;
+	hcp_status status;
 	json_t *value;
 
 	if (out)
@@ -328,11 +329,8 @@ hcp_status hcp_pack_verify(hcp_runtime *rt, const char *pack, hcp_result **out, 
 	s = runtime_snapshot(rt);
 	value = verify(s, pack, &sound, &why);
 	snapshot_put(s);
-	*out = value ? result_from_json(value) : NULL;
-	json_decref(value);
-	if (*out)
+	status = result_give(value, &why, out, err);
+	if (status == HCP_OK)
 		(*out)->ok = sound;
-	else if (why.code == HCP_E_NONE)
-		hcp_fail_nomem(&why);
-	return *out ? HCP_OK : runtime_error(err, &why);
+	return status;
 }

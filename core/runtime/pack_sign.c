@@ -27,15 +27,6 @@ static int load_key(const struct snapshot *s, struct sign_key *k, struct hcp_err
 	return sign_key_load(&s->root, KEY, COMMAND, k, err);
 }
 
-static hcp_status give(json_t *value, struct hcp_err *why, hcp_result **out, hcp_error *err)
-{
-	*out = value ? result_from_json(value) : NULL;
-	json_decref(value);
-	if (!*out && why->code == HCP_E_NONE)
-		hcp_fail_nomem(why);
-	return *out ? HCP_OK : runtime_error(err, why);
-}
-
 static json_t *key_json(const struct snapshot *s, bool create, struct hcp_err *err)
 {
 	char public[SIGN_KEY_SIZE];
@@ -63,21 +54,15 @@ hcp_status hcp_pack_key(hcp_runtime *rt, int create, hcp_result **out, hcp_error
 	s = runtime_snapshot(rt);
 	value = key_json(s, create != 0, &why);
 	snapshot_put(s);
-	return give(value, &why, out, err);
+	return result_give(value, &why, out, err);
 }
 
 /* A signature that was there is replaced, never written over half-way. */
 static int put(const struct pack *p, const struct buf *text, struct hcp_err *err)
 {
 	static const char fresh[] = ".pack.sig.new";
-	AUTO_FD fd = -1;
 
-	unlinkat(p->fd, fresh, 0);
-	fd = fd_above_stdio(
-	    openat(p->fd, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
-	if (fd < 0 || fchmod(fd, 0644) < 0)
-		return hcp_fail_errno(err, "%s/%s", p->shown, fresh);
-	if (fd_write_all(fd, text->data, text->len, err) < 0)
+	if (fd_write_fresh(p->fd, fresh, 0644, text->data, text->len, err) < 0)
 		return -1;
 	if (renameat(p->fd, fresh, p->fd, PACK_SIGNATURE) < 0)
 		return hcp_fail_errno(err, "%s/" PACK_SIGNATURE, p->shown);
@@ -116,5 +101,5 @@ hcp_status hcp_pack_sign(hcp_runtime *rt, const char *dir, hcp_result **out, hcp
 	value = sign(s, dir, &p, &why);
 	pack_close(p);
 	snapshot_put(s);
-	return give(value, &why, out, err);
+	return result_give(value, &why, out, err);
 }

@@ -28,15 +28,11 @@ static int make_folder(int at, const char *name, int *fd, struct hcp_err *err)
 static int put(int dir, const char *name, json_t *value, struct hcp_err *err)
 {
 	AUTO_FREE char *text = value ? json_dumps(value, JSON_INDENT(2)) : NULL;
-	AUTO_FD fd = -1;
 
 	json_decref(value);
 	if (!text)
 		return hcp_fail_nomem(err);
-	fd = fd_above_stdio(openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-	if (fd < 0 || fchmod(fd, 0644) < 0)
-		return hcp_fail_errno(err, "%s", name);
-	return fd_write_all(fd, text, strlen(text), err);
+	return fd_write_fresh(dir, name, 0644, text, strlen(text), err);
 }
 
 /* Each once: a key of an object. */
@@ -92,18 +88,13 @@ static int copy_policy(const struct pack *p, int dir, struct hcp_err *err)
 	AUTO_FREE char *text = NULL;
 	AUTO_FD from =
 	    fd_above_stdio(openat(p->fd, OWN_POLICY, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-	AUTO_FD to = -1;
 	size_t len;
 
 	if (from < 0)
 		return hcp_fail_errno(err, "%s/" OWN_POLICY, p->shown);
 	if (fd_read_all(from, LIMIT_YAML, &text, &len, err) < 0)
 		return -1;
-	to = fd_above_stdio(
-	    openat(dir, "pack.yaml", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-	if (to < 0 || fchmod(to, 0644) < 0)
-		return hcp_fail_errno(err, "policies/pack.yaml");
-	return fd_write_all(to, text, len, err);
+	return fd_write_fresh(dir, "pack.yaml", 0644, text, len, err);
 }
 
 static int lay_policies(const struct pack *p, int root, struct hcp_err *err)
@@ -179,11 +170,7 @@ hcp_status hcp_pack_trial(hcp_runtime *rt, const char *pack, const char *dir, hc
 	if (rc == 0)
 		rc = lay_out(p, dir, &why);
 	value = rc == 0 ? told(s, p) : NULL;
-	*out = value ? result_from_json(value) : NULL;
-	json_decref(value);
 	pack_close(p);
 	snapshot_put(s);
-	if (rc == 0 && !*out)
-		rc = hcp_fail_nomem(&why);
-	return rc == 0 ? HCP_OK : runtime_error(err, &why);
+	return result_give(value, &why, out, err);
 }

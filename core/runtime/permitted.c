@@ -99,11 +99,5 @@ hcp_status hcp_permitted(hcp_runtime *rt, hcp_call *c, hcp_result **out, hcp_err
 	if (why.code == HCP_E_NONE)
 		value = permitted(&p, &why);
 	snapshot_put(p.snap);
-	if (!value && why.code == HCP_E_NONE)
-		hcp_fail_nomem(&why);
-	if (!value)
-		return runtime_error(err, &why);
-	*out = result_from_json(value);
-	json_decref(value);
-	return *out ? HCP_OK : HCP_ENOMEM;
+	return result_give(value, &why, out, err);
 }

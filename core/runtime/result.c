@@ -87,6 +87,17 @@ hcp_result *result_from_json(json_t *value)
 	return res;
 }
 
+hcp_status result_give(json_t *value, struct hcp_err *why, hcp_result **out, hcp_error *err)
+{
+	*out = value ? result_from_json(value) : NULL;
+	json_decref(value);
+	if (*out)
+		return HCP_OK;
+	if (why->code == HCP_E_NONE)
+		hcp_fail_nomem(why);
+	return runtime_error(err, why);
+}
+
 hcp_str hcp_result_json(const hcp_result *r)
 {
 	return r ? (hcp_str){r->json, r->len} : (hcp_str){"", 0};

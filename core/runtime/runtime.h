@@ -161,5 +161,8 @@ json_t *runtime_describe(struct snapshot *s, const char *id, struct hcp_err *err
 
 hcp_result *result_of(struct run *r); /* NULL: out of memory */
 hcp_result *result_from_json(json_t *value);
+/* The end of an entry: gives `value` (taken; NULL: `why` says why, or memory ran out) as *out.
+ */
+hcp_status result_give(json_t *value, struct hcp_err *why, hcp_result **out, hcp_error *err);
 
 #endif

@@ -88,9 +88,5 @@ hcp_status hcp_secret_list(hcp_runtime *rt, hcp_result **out, hcp_error *err)
 	s = runtime_snapshot(rt);
 	value = list_json(s, &why);
 	snapshot_put(s);
-	*out = value ? result_from_json(value) : NULL;
-	json_decref(value);
-	if (!*out && why.code == HCP_E_NONE)
-		hcp_fail_nomem(&why);
-	return *out ? HCP_OK : runtime_error(err, &why);
+	return result_give(value, &why, out, err);
 }

@@ -91,11 +91,7 @@ hcp_status hcp_policy_who(hcp_runtime *rt, const char *pack, const char *verb_ke
 	s = runtime_snapshot(rt);
 	value = ask(s, pack, verb_key, &why);
 	snapshot_put(s);
-	if (!value)
-		return runtime_error(err, &why);
-	*out = result_from_json(value);
-	json_decref(value);
-	return *out ? HCP_OK : HCP_ENOMEM;
+	return result_give(value, &why, out, err);
 }
 
 static json_t *provider(const struct snapshot *s, const hcp_call *c, struct hcp_err *err)
@@ -128,9 +124,5 @@ hcp_status hcp_policy_provider(hcp_runtime *rt, hcp_call *c, hcp_result **out, h
 	s = runtime_snapshot(rt);
 	value = provider(s, c, &why);
 	snapshot_put(s);
-	if (!value)
-		return runtime_error(err, &why);
-	*out = result_from_json(value);
-	json_decref(value);
-	return *out ? HCP_OK : HCP_ENOMEM;
+	return result_give(value, &why, out, err);
 }

@@ -32,24 +32,6 @@ static int make_folder(const struct root *root, int *out, struct hcp_err *err)
 	return secret_open_folder(root, out, err);
 }
 
-static int write_file(int dir, const char *file, const unsigned char *bytes, size_t len,
-		      struct hcp_err *err)
-{
-	AUTO_FD fd = -1;
-
-	/* left by a writer that was killed */
-	if (unlinkat(dir, file, 0) < 0 && errno != ENOENT)
-		return hcp_fail_errno(err, "secrets/%s", file);
-	fd = fd_above_stdio(
-	    openat(dir, file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-	/* the umask may have taken even the owner's bits */
-	if (fd < 0 || fchmod(fd, 0600) < 0)
-		return hcp_fail_errno(err, "secrets/%s", file);
-	if (fd_write_all(fd, (const char *)bytes, len, err) < 0)
-		return -1;
-	return fsync(fd) < 0 ? hcp_fail_errno(err, "secrets/%s", file) : 0;
-}
-
 /* What secret_read would call empty. */
 static bool is_empty(const unsigned char *bytes, size_t len)
 {
@@ -61,6 +43,7 @@ int secret_write(const struct root *root, const char *name, const unsigned char 
 		 size_t len, struct hcp_err *err)
 {
 	char fresh[LIMIT_ID + 8];
+	struct hcp_err why = {0};
 	AUTO_FD dir = -1;
 
 	if (check_name(name, err) < 0)
@@ -70,9 +53,9 @@ int secret_write(const struct root *root, const char *name, const unsigned char 
 	if (make_folder(root, &dir, err) < 0)
 		return -1;
 	snprintf(fresh, sizeof(fresh), ".%s.new", name); /* no name begins so */
-	if (write_file(dir, fresh, bytes, len, err) < 0) {
+	if (fd_write_fresh(dir, fresh, 0600, bytes, len, &why) < 0) {
 		unlinkat(dir, fresh, 0);
-		return -1;
+		return hcp_fail(err, why.code, "secrets/%s", why.text);
 	}
 	if (renameat(dir, fresh, dir, name) < 0) {
 		hcp_fail_errno(err, "secrets/%s", name);

@@ -166,25 +166,6 @@ int session_store_lock(const struct root *root, int dirfd, int *out, struct hcp_
 	return 0;
 }
 
-static int write_new(int dirfd, const char *file, const struct buf *text, struct hcp_err *err)
-{
-	struct hcp_err why = {0};
-	AUTO_FD fd = -1;
-
-	/* left by a writer that was killed; we hold the lock, so nobody is writing it */
-	if (unlinkat(dirfd, file, 0) < 0 && errno != ENOENT)
-		return hcp_fail_errno(err, "%s", file);
-	fd = fd_above_stdio(
-	    openat(dirfd, file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-	/* whatever the umask takes away */
-	if (fd < 0 || fchmod(fd, 0600) < 0)
-		return hcp_fail_errno(err, "%s", file);
-	if (fd_write_all(fd, text->data, text->len, &why) < 0)
-		return hcp_fail(err, why.code, "%s: %s", file, why.text);
-	/* before the rename: else a crash could leave the new name on empty content */
-	return fsync(fd) < 0 ? hcp_fail_errno(err, "%s", file) : 0;
-}
-
 int session_store_replace(const struct root *root, int dirfd, const char *session,
 			  const struct session_list *list, struct hcp_err *err)
 {
@@ -200,7 +181,8 @@ int session_store_replace(const struct root *root, int dirfd, const char *sessio
 		return hcp_fail(err, HCP_E_LIMIT, "too many packs in one session");
 	name_file(session, ".new", fresh);
 	name_file(session, ".packs", file);
-	if (write_new(dirfd, fresh, &text, &why) == 0 &&
+	/* the lock is ours, so nobody else writes it */
+	if (fd_write_fresh(dirfd, fresh, 0600, text.data, text.len, &why) == 0 &&
 	    renameat(dirfd, fresh, dirfd, file) < 0)
 		hcp_fail_errno(&why, "%s", file);
 	if (why.code != HCP_E_NONE) {
