@@ -2,6 +2,7 @@
 /* What can be read of the surroundings. Read after a layer was refused, to tell why; whatever
  * can't be read is left open. */
 #include "box/cause.h"
+#include "box/host.h"
 
 #include "base/fd.h"
 #include "base/str.h"
@@ -9,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <linux/landlock.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,11 +116,8 @@ static void read_profile(struct box_facts *f)
 
 void box_facts_read(struct box_facts *f)
 {
-	long abi =
-	    syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
-
 	memset(f, 0, sizeof(*f));
-	f->landlock = abi < 0 ? -errno : (int)abi;
+	f->landlock = box_landlock_abi();
 	read_kernel(f);
 	f->root = geteuid() == 0;
 	f->proc = proc_is_there();

@@ -86,12 +86,12 @@ static int check_init(int fd, const char *path, struct hcp_err *err)
 	return check_build(fd, path, err);
 }
 
-static int landlock_abi(void)
+int box_landlock_abi(void)
 {
 	long abi =
 	    syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 
-	return abi < 0 ? 0 : (int)abi;
+	return abi < 0 ? -errno : (int)abi;
 }
 
 int box_host_open(const char *init_path, struct box_host **out, struct hcp_err *err)
@@ -112,7 +112,7 @@ int box_host_open(const char *init_path, struct box_host **out, struct hcp_err *
 	for (int i = 0; i < PLAN_SOCKETS_COUNT; i++)
 		h->filter_fd[i] = -1;
 	h->init_fd = fd_steal(&fd);
-	h->landlock = landlock_abi();
+	h->landlock = box_landlock_abi();
 	*out = h;
 	return 0;
 }

@@ -9,7 +9,7 @@
 
 struct box_host {
 	int init_fd;
-	int landlock;                      /* the kernel's ABI; 0: none */
+	int landlock;                      /* the kernel's ABI; below 1: none */
 	pthread_mutex_t lock;              /* over filter_fd */
 	int filter_fd[PLAN_SOCKETS_COUNT]; /* -1: not built yet */
 };
@@ -23,6 +23,8 @@ int box_sealed(const void *data, size_t len, int *out, struct hcp_err *err) HCP_
 /* The filter for these sockets, built when it is first needed. *fd is the host's to keep. */
 int box_host_filter(struct box_host *h, enum plan_sockets sockets, int *fd,
 		    struct hcp_err *err) HCP_MUST_CHECK;
+/* Of the kernel, or -errno. */
+int box_landlock_abi(void);
 /* filter.c: the program, as an array of struct sock_filter in a sealed memory file, for a
  * kernel with this ABI of Landlock. */
 int box_filter_build(enum plan_sockets sockets, int landlock, int *out,

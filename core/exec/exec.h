@@ -241,6 +241,8 @@ int lua_adapter_run(struct run *r);
 json_t *adapter_command_json(const struct run *r, struct hcp_err *err);
 json_t *adapter_ctx_json(const struct run *r);
 int adapter_check_output(struct run *r);
+/* With the adapter's reason, or `otherwise` where it gave none. Always -1. */
+int adapter_refuse(struct run *r, const struct buf *reason, const char *otherwise);
 /* host_call.c: the host's own functions. `answer` is the caller's to free. */
 int host_provider_ask(struct run *r, const struct host_function *f, const json_t *request,
 		      struct script_result *answer);

@@ -149,10 +149,7 @@ static int take_result(struct run *r, const struct script_result *answer)
 	json_t *value;
 
 	if (answer->answer == SCRIPT_ANSWER_REFUSED)
-		return run_refuse_raw(r, EXIT_ADAPTER,
-				      arena_printf(&r->arena, "adapter %s: ", r->command->kind),
-				      answer->reason.len ? answer->reason.data : "refused",
-				      answer->reason.len ? answer->reason.len : 7);
+		return adapter_refuse(r, &answer->reason, "refused");
 	if (answer->answer != SCRIPT_ANSWER_VALUE)
 		return run_refuse(r, EXIT_ADAPTER, "adapter %s: gave no result",
 				  r->command->kind);

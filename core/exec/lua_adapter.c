@@ -98,14 +98,14 @@ static int refuse_script(struct run *r, const struct script_result *answer,
 	return run_refuse_script(r, code, "", answer, err);
 }
 
-static int refuse_command(struct run *r, const struct buf *reason)
+int adapter_refuse(struct run *r, const struct buf *reason, const char *otherwise)
 {
 	const char *prefix = arena_printf(&r->arena, "adapter %s: ", r->command->kind);
 
 	if (!prefix)
 		return run_refuse_text(r, EXIT_RUNTIME, NULL);
 	if (!reason->len)
-		return run_refuse(r, EXIT_ADAPTER, "%sits check refuses this command", prefix);
+		return run_refuse(r, EXIT_ADAPTER, "%s%s", prefix, otherwise);
 	return run_refuse_raw(r, EXIT_ADAPTER, prefix, reason->data, reason->len);
 }
 
@@ -120,7 +120,7 @@ static int check_command(struct run *r, struct script_call *call)
 	if (script_run(call, &verdict, &err) < 0)
 		rc = refuse_script(r, &verdict, &err);
 	else if (verdict.answer != SCRIPT_ANSWER_TRUE)
-		rc = refuse_command(r, &verdict.reason);
+		rc = adapter_refuse(r, &verdict.reason, "its check refuses this command");
 	script_result_free(&verdict);
 	return rc;
 }

@@ -30,38 +30,49 @@ static void start(struct run *child, struct run *parent, const char *pack_id,
 	envelope_nested(child, pack_id ? pack_id : parent->pack->id, verb_key, args);
 }
 
+/* One command, to its end; NULL: out of memory. */
+static struct run *run_child(struct run *parent, const char *pack_id, const char *verb_key,
+			     const json_t *args)
+{
+	struct run *child = malloc(sizeof(*child));
+
+	if (child) {
+		start(child, parent, pack_id, verb_key, args);
+		exec_run(child);
+	}
+	return child;
+}
+
+static void drop_child(struct run *child)
+{
+	hidden_pass_up(child);
+	exec_free(child);
+	free(child);
+}
+
 static int exec_one(void *user, const char *pack_id, const char *verb_key, json_t *args,
 		    char **envelope, size_t *len, struct hcp_err *err)
 {
-	struct run *child = malloc(sizeof(*child));
+	struct run *child = run_child(user, pack_id, verb_key, args);
 	int rc;
 
 	*envelope = NULL;
 	*len = 0;
 	if (!child)
 		return hcp_fail_nomem(err);
-	start(child, user, pack_id, verb_key, args);
-	exec_run(child);
 	rc = to_envelope(child, envelope, len, err);
-	hidden_pass_up(child);
-	exec_free(child);
-	free(child);
+	drop_child(child);
 	return rc;
 }
 
 hcp_status nested_exec(struct run *r, const char *pack_id, const char *verb_key,
 		       const json_t *args, hcp_result **out)
 {
-	struct run *child = malloc(sizeof(*child));
+	struct run *child = run_child(r, pack_id, verb_key, args);
 
-	if (!child)
-		return HCP_ENOMEM;
-	start(child, r, pack_id, verb_key, args);
-	exec_run(child);
-	*out = result_of(child);
-	hidden_pass_up(child);
-	exec_free(child);
-	free(child);
+	*out = child ? result_of(child) : NULL;
+	if (child)
+		drop_child(child);
 	return *out ? HCP_OK : HCP_ENOMEM;
 }
 
