@@ -2,7 +2,10 @@
 # services.py CERT KEY PORT_FILE LOG. Beside LOG it reads `fault`, what goes wrong with the next requests, and `app.pem`, the
 # app's public key; it writes a line for each request, and what it was told to take back into `revoked`. Tokens are counted:
 # no two are alike.
-import base64, hashlib, hmac, http.server, json, os, ssl, subprocess, sys, time, urllib.parse
+import base64, hashlib, hmac, http.server, json, os, subprocess, sys, time, urllib.parse
+
+sys.dont_write_bytecode = True
+import serving
 
 cert, key, port_file, log = sys.argv[1:5]
 here = os.path.dirname(log)
@@ -196,18 +199,4 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-class Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, request, address):
-        pass
-
-
-server = Server(("127.0.0.1", 0), Handler)
-context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-context.load_cert_chain(cert, key)
-server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
-with open(port_file + ".new", "w") as f:
-    f.write(str(server.server_address[1]))
-os.rename(port_file + ".new", port_file)
-server.serve_forever()
+serving.serve(Handler, cert, key, port_file)

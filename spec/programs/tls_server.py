@@ -1,6 +1,9 @@
 # A server with every fault that a client must stand: tls_server.py CERT KEY PORT_FILE LOG [plain]. It writes its port, and a
 # line for each request.
-import http.server, json, os, ssl, sys, time, urllib.parse
+import http.server, json, os, sys, time, urllib.parse
+
+sys.dont_write_bytecode = True
+import serving
 
 cert, key, port_file, log = sys.argv[1:5]
 
@@ -83,19 +86,4 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-class Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, request, address):
-        pass
-
-
-server = Server(("127.0.0.1", 0), Handler)
-if "plain" not in sys.argv:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(cert, key)
-    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
-with open(port_file + ".new", "w") as f:
-    f.write(str(server.server_address[1]))
-os.rename(port_file + ".new", port_file)
-server.serve_forever()
+serving.serve(Handler, cert, key, port_file, "plain" in sys.argv)
