@@ -1,0 +1,1 @@
+SELECT timezone FROM feed;

@@ -1,0 +1,106 @@
+-- The transit pack on the real sqlite3 and unzip: what GTFS allows is understood, what it doesn't is refused in one
+-- sentence, and then the feed that was there still answers.
+local world = require "world"
+
+local quote = world.quote
+
+-- A feed of one line: a weekday's train over midnight, and its platforms.
+local function feed()
+  return {
+    agency = "agency_name,agency_timezone\nA,Europe/Vienna\n",
+    stops = "stop_id,stop_name,parent_station,location_type\na,Alpha,,\nb,Beta,,1\nb1,Beta 1,b,0\nc,Gamma,,\n",
+    routes = "route_id,route_short_name,route_type\nr,R,2\n",
+    trips = "trip_id,route_id,service_id,trip_headsign\nt,r,s,Gamma\n",
+    stop_times = "trip_id,stop_id,stop_sequence,arrival_time,departure_time\n" ..
+      "t,a,1,23:50:00,23:50:00\nt,b1,5,24:10:00,24:11:00\nt,c,9,24:30:00,24:30:00\n",
+    calendar = "service_id,monday,tuesday,wednesday,thursday,friday,saturday,sunday,start_date,end_date\n" ..
+      "s,1,1,1,1,1,0,0,20260101,20261231\n",
+  }
+end
+
+describe("transit", function()
+  local w, place
+
+  setup(function()
+    w = world.new()
+    local install = "chmod 711 %s; umask 022; cp -R %s/packs/transit %s/packs/ && chmod -R u+rwX,go-w %s/packs/transit"
+    assert(os.execute(install:format(quote(w.dir), quote(world.source), quote(w.root), quote(w.root))))
+    w:policy([[
+grants: [ { principal: "*", capabilities: ["transit.*"] } ]
+packs: { transit: { bins: [./bin/transit], sandbox: { limits: { timeout: 10m, cpu: 60s, memory: 1G } } } }
+]])
+    w:activate("transit")
+    assert.is_true(w:exec("transit", "doctor").ok)
+    place = w.state .. "/workspaces/default/-/transit/"
+  end)
+  teardown(function() w:close() end)
+
+  local function run(verb, args)
+    local envelope, _, err = w:exec("transit", verb, args)
+    assert.is_true(envelope.ok, (envelope.error or "") .. err)
+    return envelope.result
+  end
+
+  local function refused(verb, args)
+    local envelope = w:exec("transit", verb, args)
+    assert.is_false(envelope.ok, verb)
+    return envelope.error
+  end
+
+  local function put(files)
+    assert(os.execute("rm -rf " .. quote(place .. "feed")))
+    for name, text in pairs(files) do world.write(place .. "feed/" .. name .. ".txt", text) end
+  end
+
+  local function take(files)
+    put(files)
+    return run("import", { feed = "feed", confirm = true })
+  end
+
+  -- The first two.
+  local function departures(stop, date, time)
+    local list = {}
+    for i, d in ipairs(run("departures", { stop = stop, date = date, time = time, limit = 2 }).departures) do
+      list[i] = ("%s %s %s"):format(d.time, d.stop_id, d.trip_id)
+    end
+    return list
+  end
+
+  it("takes up the feed that comes with it", function()
+    assert.equal("confirm required", refused("import", { example = true }))
+    assert.equal("feed or example is required", refused("import", { confirm = true }))
+    assert.same({ agency = "Hilltown Transit", timezone = "Europe/Vienna", stops = 11, routes = 4, trips = 111,
+      stop_times = 321, first_day = "2026-01-01", last_day = "2035-12-31" }, run("import", { example = true, confirm = true }))
+    local found = run("stops", { name = "STATION central" })
+    assert.same({ 1, "central", "Central Station", 2, false },
+      { #found.stops, found.stops[1].stop_id, found.stops[1].name, found.stops[1].platforms, found.more })
+    found = run("stops", { name = "", limit = 8 })
+    assert.same({ 8, true }, { #found.stops, found.more })
+    assert.same({}, run("stops", { name = "' OR 1 --" }).stops)
+    -- a weekday, a holiday with a weekend's service, a night by an exception, a pattern of frequencies
+    assert.same({ "2026-01-05T21:23:00 central-1 t1-b9", "2026-01-05T21:24:00 central-1 t1-9" },
+      departures("central-1", "2026-01-05", "21:20"))
+    assert.same({ "2026-01-01T18:23:00 central-1 t1-wb3", "2026-01-01T18:24:00 central-1 t1-w3" },
+      departures("central station", "2026-01-01", "18:00"))
+    assert.same({ "2027-01-01T00:30:00 central-1 n1-2", "2027-01-01T01:30:00 central-1 n1-3" },
+      departures("central", "2026-12-31", "23:41"))
+    assert.same({ "2026-01-03T17:52:00 castle f-down", "2026-01-04T09:07:00 castle f-down" },
+      departures("castle", "2026-01-03", "17:38"))
+  end)
+
+  it("knows days of service and the hours beyond them", function()
+    assert.same({ agency = "A", timezone = "Europe/Vienna", stops = 4, routes = 1, trips = 1, stop_times = 3,
+      first_day = "2026-01-01", last_day = "2026-12-31" }, take(feed()))
+    -- 2026-01-09 is a Friday
+    assert.same({ "2026-01-09T23:50:00 a t" }, departures("a", "2026-01-09", "23:00"))
+    assert.same({ "2026-01-10T00:11:00 b1 t" }, departures("b", "2026-01-09", "23:00"))
+    assert.same({ "2026-01-10T00:11:00 b1 t" }, departures("Beta", "2026-01-10", "00:11"))
+    assert.same({}, departures("b1", "2026-01-10", "00:12"))
+    assert.same({}, departures("c", "2026-01-09"))
+    assert.same({ "2026-01-12T23:50:00 a t" }, departures("a", "2026-01-11", "23:51"))
+    assert.equal("no stop has the id or name Delta", refused("departures", { stop = "Delta" }))
+    assert.equal("date: there is no 2026-02-30", refused("departures", { stop = "a", date = "2026-02-30" }))
+    -- now, where the agency is
+    assert.equal("Alpha", run("departures", { stop = "a" }).stop.name)
+  end)
+end)
