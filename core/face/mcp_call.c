@@ -31,7 +31,12 @@ void mcp_do_list(struct mcp_job *j)
 	why = mcp_tools(j->m, j->call, &out, &err);
 	(void)may_answer(j); /* a list is short: it isn't cancelled */
 	if (why) {
-		buf_printf(&text, "config: %s%s%s", err.file, err.file[0] ? ": " : "", why);
+		buf_puts(&text, "config: ");
+		if (err.line > 0)
+			buf_printf(&text, "%s:%d: ", err.file, err.line);
+		else if (err.file[0])
+			buf_printf(&text, "%s: ", err.file);
+		buf_puts(&text, why);
 		mcp_error(j->m, j->id, RPC_INTERNAL, text.data ? text.data : why, NULL);
 		return;
 	}

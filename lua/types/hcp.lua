@@ -1,4 +1,4 @@
----@meta hcp
+---@meta _
 -- What a script of hcp can reach, for the Lua language server. The rest is Lua 5.4's own, less what docs/lua.md takes
 -- away.
 

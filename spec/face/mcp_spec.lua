@@ -303,7 +303,7 @@ packs:
     assert.is_true(by_id[8].result.isError)
     assert.truthy(cjson.decode(by_id[4].result.content[1].text).error:find("^config: .*nonsense"))
     assert.equal(-32603, by_id[5].error.code)
-    assert.truthy(by_id[5].error.message:find("nonsense", 1, true))
+    assert.truthy(by_id[5].error.message:find("^config: .*/spec.yaml:%d+: .*nonsense"))
     assert.is_true(#by_id[6].result.tools > 0)
     assert.is_false(by_id[7].result.isError)
   end)
