@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Every source, in the order of the story: what is underneath first, the run last.
 set(HCP_BASE_SOURCES
-  base/err.c base/arena.c base/str.c base/time.c base/xfsz.c base/fd.c base/tree.c base/trust.c base/json.c base/json_read.c base/yaml.c base/yaml_tree.c base/conf.c
+  base/err.c base/arena.c base/str.c base/time.c base/xfsz.c base/fd.c base/tree.c base/trust.c base/json.c base/json_read.c base/yaml.c base/yaml_tree.c base/conf.c base/conf_schema.c
   base/inflate.c base/tar.c)
 
 set(HCP_CORE_SOURCES
@@ -26,7 +26,7 @@ set(HCP_CORE_SOURCES
   audit/mend.c audit/recover.c audit/rotate.c audit/copy.c audit/retain.c audit/sign.c audit/export.c
   box/host.c box/places.c box/scratch.c box/bin.c box/cgroup.c box/trace.c box/filter.c box/plan.c box/plan_json.c box/spawn.c
   box/facts.c box/cause.c box/run.c box/probe.c
-  runtime/where.c runtime/snapshot.c runtime/extend.c runtime/runtime.c runtime/result.c runtime/call.c runtime/start.c runtime/refresh.c runtime/admin.c runtime/permitted.c runtime/problems.c runtime/lint.c runtime/pack_lint.c runtime/pack_trial.c runtime/pack_add.c runtime/pack_sign.c runtime/who.c runtime/secrets.c
+  runtime/where.c runtime/snapshot.c runtime/extend.c runtime/runtime.c runtime/result.c runtime/call.c runtime/start.c runtime/refresh.c runtime/admin.c runtime/permitted.c runtime/problems.c runtime/lint.c runtime/pack_lint.c runtime/pack_trial.c runtime/pack_add.c runtime/pack_sign.c runtime/who.c runtime/secrets.c runtime/schema.c
   runtime/audit.c runtime/doctor.c
   exec/envelope.c exec/exec.c exec/step_pack.c exec/step_session.c exec/step_policy.c exec/step_principal.c
   exec/step_capability.c exec/step_confirm.c exec/consent.c exec/step_mint.c exec/mint_hook.c exec/binding.c exec/step_adapter.c exec/hidden.c exec/step_audit.c
@@ -52,4 +52,4 @@ set(HCP_NET_SOURCES
 set(HCP_CLI_SOURCES
   cli/main.c cli/options.c cli/args.c cli/token.c cli/describe.c cli/print.c cli/envelope.c cli/progress.c cli/files.c cli/cmd_exec.c cli/cmd_session.c cli/cmd_packs.c cli/cmd_workspace.c
   cli/explain_run.c cli/cmd_explain.c cli/problems.c cli/cmd_pack.c cli/pack_new.c cli/pack_test.c cli/pack_docs.c cli/pack_add.c cli/cmd_policy.c cli/cmd_secret.c cli/policy_test.c cli/cmd_audit.c cli/cmd_audit_read.c cli/cmd_doctor.c
-  cli/link_name.c cli/link_file.c cli/cmd_link.c cli/linked.c cli/flags.c cli/help.c cli/complete.c cli/cmd_completion.c cli/cmd_mcp.c cli/cmd_serve.c)
+  cli/link_name.c cli/link_file.c cli/cmd_link.c cli/linked.c cli/flags.c cli/help.c cli/complete.c cli/cmd_completion.c cli/cmd_mcp.c cli/cmd_serve.c cli/cmd_schema.c)

@@ -29,6 +29,16 @@ install(FILES LICENSE NEWS.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 configure_file(packaging/apparmor.d/hcp.in ${CMAKE_BINARY_DIR}/apparmor.d/hcp @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/apparmor.d/hcp DESTINATION ${CMAKE_INSTALL_DATADIR}/hcp/apparmor.d)
 
+# What editors judge YAML files by is what the program prints.
+foreach(format pack pack-policy policy settings)
+  set(file ${CMAKE_BINARY_DIR}/schema/${format}.json)
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/schema)
+  add_custom_command(OUTPUT ${file} DEPENDS hcp VERBATIM COMMAND $<TARGET_FILE:hcp> schema ${format} > ${file})
+  list(APPEND schemas ${file})
+endforeach()
+add_custom_target(schemas ALL DEPENDS ${schemas})
+install(FILES ${schemas} DESTINATION ${CMAKE_INSTALL_DATADIR}/hcp/schema)
+
 # Completion scripts are what the program prints where PATH has no links.
 function(install_completion shell name folder)
   set(file ${CMAKE_BINARY_DIR}/completions/${shell}/${name})

@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 struct argv_template;
+extern const struct conf_table argv_entry_table; /* an entry that is no plain token */
 
 /* What the compiler must know of the command. */
 struct argv_command {

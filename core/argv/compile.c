@@ -144,15 +144,22 @@ struct entry_conf {
 	const struct yaml_node *then;
 };
 static const struct conf_field entry_fields[] = {
-    {.key = "when", .type = CONF_STRING, .offset = offsetof(struct entry_conf, when)},
-    {.key = "each", .type = CONF_STRING, .offset = offsetof(struct entry_conf, each)},
+    {.key = "when",
+     .type = CONF_STRING,
+     .offset = offsetof(struct entry_conf, when),
+     .doc = "the argument that must be there for the tokens to be"},
+    {.key = "each",
+     .type = CONF_STRING,
+     .offset = offsetof(struct entry_conf, each),
+     .doc = "the list for each of whose items the tokens stand once"},
     {.key = "then",
      .type = CONF_LIST,
      .offset = offsetof(struct entry_conf, then),
-     .required = true},
+     .required = true,
+     .shape = "{\"type\": \"string\"}",
+     .doc = "the tokens"},
 };
-static const struct conf_table entry_table = {"a template entry", entry_fields,
-					      sizeof(entry_fields) / sizeof(entry_fields[0])};
+const struct conf_table argv_entry_table = CONF_ROWS("a template entry", entry_fields);
 
 static int compile_mapping(struct compiler *k, const struct yaml_node *node, struct entry *out,
 			   struct hcp_err *err)
@@ -161,7 +168,7 @@ static int compile_mapping(struct compiler *k, const struct yaml_node *node, str
 	const struct yaml_node *at;
 	int rc;
 
-	if (conf_read(k->ctx, node, &entry_table, &conf, err) < 0)
+	if (conf_read(k->ctx, node, &argv_entry_table, &conf, err) < 0)
 		return -1;
 	if (!conf.when == !conf.each)
 		return conf_fail(k->ctx, node, err,

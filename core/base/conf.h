@@ -46,6 +46,12 @@ struct conf_field {
 	bool required;
 	const char *const *names;     /* CONF_ENUM: NULL-terminated */
 	const struct conf_table *sub; /* CONF_TABLE */
+	/* For the published schema alone, what the reader of the node makes of it: `sub`, what
+	 * the mapping itself holds; `each`, what each value of a mapping or item of a list
+	 * does; `shape`, JSON Schema of what else it (without `each`, of a mapping or list:
+	 * each of its values) may be. `names` on a CONF_NODE: one of them or a list. */
+	const struct conf_table *each;
+	const char *shape;
 	/* Judges a string (each one of a list): NULL, or what it must be ("must be a name"). */
 	const char *(*check)(const char *text);
 	const char *doc; /* one line, for the published schema */
@@ -54,7 +60,15 @@ struct conf_table {
 	const char *what; /* "a command", for messages */
 	const struct conf_field *fields;
 	size_t count;
+	/* "kind" and "wrap": the value of that key names one more mapping that may stand here,
+	 * unless it is this one, which has its row. NULL: what has no row can't stand here. */
+	const char *namer, *named;
 };
+#define CONF_ROWS(text, rows, ...)                                                             \
+	{                                                                                      \
+		.what = text, .fields = rows, .count = sizeof(rows) / sizeof((rows)[0]),       \
+		__VA_ARGS__                                                                    \
+	}
 
 /* Every fault of every file, for who wants to mend them all at once. */
 struct conf_faults {
@@ -82,6 +96,10 @@ int conf_value(const struct conf_ctx *c, const struct yaml_node *node,
 /* `hcp`, the format version, which conf_read has seen: 0 where it is the number 1. */
 int conf_check_format(const struct conf_ctx *c, const struct yaml_node *top,
 		      struct hcp_err *err) HCP_MUST_CHECK;
+/* conf_schema.c: the table as JSON Schema, for editors. It takes all that the loader takes and
+ * refuses what the loader refuses for an unknown key, a missing one or a wrong type. A new
+ * reference; NULL: out of memory. */
+struct json_t *conf_schema(const struct conf_table *top) HCP_MUST_CHECK;
 /* hcp_fail_at with the node's place; added to c->all, too. */
 int conf_fail(const struct conf_ctx *c, const struct yaml_node *at, struct hcp_err *err,
 	      const char *fmt, ...) HCP_PRINTF(4, 5) __attribute__((cold));

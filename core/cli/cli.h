@@ -106,6 +106,7 @@ int cmd_doctor(struct cli *c);
 int cmd_audit(struct cli *c);
 int cmd_mcp(struct cli *c);
 int cmd_serve(struct cli *c);
+int cmd_schema(struct cli *c);
 
 extern const struct cli_option cli_audit_options[], cli_explain_options[], cli_policy_options[],
     cli_link_options[], cli_pack_options[], cli_serve_options[];

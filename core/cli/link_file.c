@@ -48,7 +48,7 @@ static const struct conf_field rows[] = {
     ROW("state", CONF_STRING, state, .check = check_path),
     ROW("session", CONF_STRING, session),
 };
-static const struct conf_table table = {"a link", rows, sizeof(rows) / sizeof(rows[0])};
+static const struct conf_table table = CONF_ROWS("a link", rows);
 
 /* "#!/…/hcp linked", then the mark. */
 static bool is_ours(const char *text)

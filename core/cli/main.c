@@ -44,6 +44,8 @@ const struct cli_verb cli_verbs[] = {
      "keygen",
      "begin a pack, judge and describe one; add, verify and remove those of others", cmd_pack,
      CLI_LOOKS, cli_pack_options},
+    {"schema", "schema pack | pack-policy | policy | settings",
+     "what may stand in a YAML file, as JSON Schema for editors", cmd_schema, CLI_ALONE, NULL},
     {"secret", "secret set <name> | list | rm <name>",
      "keep secrets of providers and hooks: set reads stdin", cmd_secret, CLI_LOOKS, NULL},
     {"audit", "audit verify|tail|show|grep|export|recover|rotate|checkpoint|key ...",

@@ -7,7 +7,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +17,7 @@
 struct part {
 	const char *path, *text; /* "@" in the text stands for the pack's id */
 	mode_t mode;
+	const char *schema; /* what editors are told to judge it by; NULL: nothing */
 };
 
 /* What the specs of both kinds say, around the one answer in which they differ. */
@@ -49,20 +52,21 @@ static const struct part wrap[] = {
      "        name: { type: string, minLength: 1, description: Who is greeted }\n"
      "      required: [name]\n"
      "    examples: [ { name: Ada } ]\n",
-     0644},
-    {"policy.yaml", "hcp: 1\npolicies:\n  greet: { capability: @.greet }\n", 0644},
+     0644, "pack"},
+    {"policy.yaml", "hcp: 1\npolicies:\n  greet: { capability: @.greet }\n", 0644,
+     "pack-policy"},
     {"bin/@",
      "#!/bin/sh\n"
      "# @ greet --name=NAME --json. An argument is data: it is never part of a command line.\n"
      "printf 'Hello, %s!\\n' \"${2#--name=}\"\n",
-     0755},
+     0755, NULL},
     {"spec/greet_spec.lua",
      SPEC_BEGIN
      "    assert.equal(\"Hello, Ada!\\n\", test.exec(\"greet\", { name = \"Ada\" }))\n"
      "  end)\n"
      "\n" SPEC_END,
-     0644},
-    {NULL, NULL, 0},
+     0644, NULL},
+    {NULL, NULL, 0, NULL},
 };
 
 static const struct part composite[] = {
@@ -83,23 +87,50 @@ static const struct part composite[] = {
      "      required: [name]\n"
      "    output: { type: object, required: [greeting] }\n"
      "    examples: [ { name: Ada } ]\n",
-     0644},
-    {"policy.yaml", "hcp: 1\npolicies:\n  greet: { capability: @.greet }\n", 0644},
+     0644, "pack"},
+    {"policy.yaml", "hcp: 1\npolicies:\n  greet: { capability: @.greet }\n", 0644,
+     "pack-policy"},
     {"verbs/greet.lua",
      "-- ctx.exec(\"another command\", { ... }) runs one of this pack through every step.\n"
      "return function(args, ctx)\n"
      "  return { greeting = \"Hello, \" .. args.name .. \"!\" }\n"
      "end\n",
-     0644},
+     0644, NULL},
     {"spec/greet_spec.lua",
      SPEC_BEGIN
      "    assert.same({ greeting = \"Hello, Ada!\" }, test.exec(\"greet\", { name = \"Ada\" "
      "}))\n"
      "  end)\n"
      "\n" SPEC_END,
-     0644},
-    {NULL, NULL, 0},
+     0644, NULL},
+    {NULL, NULL, 0, NULL},
 };
+
+/* Where schemas and templates for editors lie: beside the program in a build tree, at the
+ * installed distance otherwise; "": nowhere that a comment can name. */
+static void find_data(char out[PATH_MAX])
+{
+	static const char *const places[] = {"", "/" HCP_DATA_FROM_BIN};
+	char own[PATH_MAX], path[PATH_MAX + 64];
+	ssize_t n = readlink("/proc/self/exe", own, sizeof(own) - 1);
+
+	out[0] = '\0';
+	if (n <= 0)
+		return;
+	own[n] = '\0';
+	*strrchr(own, '/') = '\0';
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		snprintf(path, sizeof(path), "%s%s/schema", own, places[i]);
+		if (!realpath(path, out)) {
+			out[0] = '\0';
+			continue;
+		}
+		*strrchr(out, '/') = '\0';
+		if (strpbrk(out, " \t"))
+			out[0] = '\0';
+		return;
+	}
+}
 
 /* What the operator adds for it; printed, since no pack grants itself anything. */
 static void print_next(const char *id, bool is_wrap)
@@ -142,12 +173,15 @@ static void fill(struct buf *out, const char *text, const char *id)
 			buf_add(out, text, 1);
 }
 
-static int put_part(int dir, const struct part *p, const char *id)
+static int put_part(int dir, const char *data, const struct part *p, const char *id)
 {
 	AUTO_BUF path = {0}, text = {0};
 	char *slash;
 
 	fill(&path, p->path, id);
+	if (p->schema && *data)
+		buf_printf(&text, "# yaml-language-server: $schema=%s/schema/%s.json\n", data,
+			   p->schema);
 	fill(&text, p->text, id);
 	buf_add(&path, "", 1);
 	if (path.failed || text.failed)
@@ -163,9 +197,28 @@ static int put_part(int dir, const struct part *p, const char *id)
 	return put(dir, path.data, &text, p->mode);
 }
 
+/* The template for the Lua language server, where it is installed. */
+static int put_luarc(int dir, const char *data)
+{
+	AUTO_BUF text = {0};
+	char path[PATH_MAX + 32], room[4096];
+	FILE *f;
+	size_t n;
+
+	snprintf(path, sizeof(path), "%s/lua/luarc.json", data);
+	f = *data ? fopen(path, "re") : NULL;
+	if (!f)
+		return 0;
+	while ((n = fread(room, 1, sizeof(room), f)) > 0)
+		buf_add(&text, room, n);
+	fclose(f);
+	return text.len && !text.failed ? put(dir, ".luarc.json", &text, 0644) : 0;
+}
+
 int cli_pack_new(struct cli *c, const char *id)
 {
 	const struct part *part = c->composite ? composite : wrap;
+	char data[PATH_MAX];
 	int dir, code = 0;
 
 	if (!name_is_id(id))
@@ -178,8 +231,11 @@ int cli_pack_new(struct cli *c, const char *id)
 	dir = open(id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (dir < 0)
 		return cli_fail(1, "%s: %s", id, strerror(errno));
+	find_data(data);
 	for (; code == 0 && part->path; part++)
-		code = put_part(dir, part, id);
+		code = put_part(dir, data, part, id);
+	if (code == 0)
+		code = put_luarc(dir, data);
 	close(dir);
 	if (code == 0)
 		print_next(id, !c->composite);

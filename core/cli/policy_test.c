@@ -34,7 +34,7 @@ static const struct conf_field file_rows[] = {
     ROW(file_conf, "hcp", CONF_INT, hcp, "format version: 1", .required = true),
     ROW(file_conf, "tests", CONF_LIST, tests, "the tests", .required = true),
 };
-static const struct conf_table file_table = {"a policy test", file_rows, 2};
+static const struct conf_table file_table = CONF_ROWS("a policy test", file_rows);
 
 static const struct conf_field test_rows[] = {
     ROW(test_conf, "name", CONF_STRING, name, "what it is about"),
@@ -46,8 +46,7 @@ static const struct conf_field test_rows[] = {
     ROW(test_conf, "ok", CONF_BOOL, ok, "whether nothing refuses it", .required = true),
     ROW(test_conf, "error", CONF_STRING, error, "the whole error where it is refused"),
 };
-static const struct conf_table test_table = {"a test", test_rows,
-					     sizeof(test_rows) / sizeof(test_rows[0])};
+static const struct conf_table test_table = CONF_ROWS("a test", test_rows);
 
 static char *json_text(const struct conf_ctx *ctx, const struct yaml_node *n,
 		       struct hcp_err *err)

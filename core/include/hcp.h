@@ -349,6 +349,11 @@ HCP_API hcp_status hcp_doctor(hcp_runtime *rt, hcp_result **out, hcp_error *err)
 /* {"session": name, "packs": [...]} */
 HCP_API hcp_status hcp_session(hcp_runtime *rt, hcp_call *c, hcp_result **out, hcp_error *err);
 
+/* The format of a YAML file as JSON Schema, for editors: "pack" (pack.yaml), "pack-policy" (a
+ * pack's policy.yaml), "policy" (an operator's) or "settings" (hcp.yaml). HCP_EINVAL: another
+ * word. */
+HCP_API hcp_status hcp_schema(const char *format, hcp_result **out, hcp_error *err);
+
 /* ---- secrets ---- */
 
 /* Secrets are files of the root, for auth providers and mint hooks. Only the root folder's

@@ -203,6 +203,17 @@ static int read_commands(const struct manifest *m, struct hcp_err *err)
 	return rc < 0 || check_files(m, err) < 0 ? -1 : check_bootstrap(m, err);
 }
 
+/* Also one that no command uses; whether each command has its arguments is seen with it. */
+static int check_template(const struct manifest *m, struct hcp_err *err)
+{
+	const struct argv_command any = {.verb_key = "any"};
+	const struct argv_template *ignored;
+
+	return m->conf.wrap.argv_template
+		   ? argv_compile(&m->ctx, m->conf.wrap.argv_template, &any, &ignored, err)
+		   : 0;
+}
+
 /* What stands beside the header. With m->ctx.all each part is read, whatever the others say. */
 static int read_parts(const struct manifest *m, const struct yaml_node *root,
 		      struct hcp_err *err)
@@ -214,6 +225,8 @@ static int read_parts(const struct manifest *m, const struct yaml_node *root,
 		rc |= read_mint(m, mint, err);
 	if (m->conf.defs && (rc == 0 || m->ctx.all))
 		rc |= schema_defs_compile(&m->ctx, m->conf.defs, &m->pack->defs, err);
+	if (rc == 0 || m->ctx.all)
+		rc |= check_template(m, err);
 	/* references to definitions that don't compile would be told as missing */
 	if (m->conf.commands && rc == 0)
 		rc |= read_commands(m, err);

@@ -57,8 +57,7 @@ struct policy_conf {
 	} privacy;
 };
 
-extern const struct conf_table pack_manifest_table, pack_command_table, pack_wrap_table;
-extern const struct conf_table pack_policies_table, pack_policy_table;
+extern const struct conf_table pack_command_table, pack_wrap_table, pack_policy_table;
 
 /* NULL where it may be set for a child, else what it must be. Judges agent_env, home_env and
  * the names of a Binding alike. */

@@ -9,6 +9,9 @@
 #include "pack/schema.h"
 #include "root/root.h"
 
+extern const struct conf_table pack_manifest_table; /* every key of pack.yaml */
+extern const struct conf_table pack_policies_table; /* every key of a pack's policy.yaml */
+
 enum pack_effect { PACK_DESTRUCTIVE = 0, PACK_WRITE, PACK_READ };
 enum pack_lock { PACK_LOCK_EXCLUSIVE = 0, PACK_LOCK_SHARED, PACK_LOCK_NONE };
 enum pack_workspace { PACK_WS_PACK = 0, PACK_WS_EPHEMERAL, PACK_WS_WORKSPACE };

@@ -24,27 +24,31 @@ struct schema_conf {
 	enum conf_bool unique, write_only;
 	const char *pattern, *ref, *title, *description, *format;
 };
-#define ROW(key, type, member)                                                                 \
+#define ROW(k, t, member, ...)                                                                 \
 	{                                                                                      \
-		(key), (type), offsetof(struct schema_conf, member), false, NULL, NULL, NULL,  \
-		    NULL                                                                       \
+		.key = k, .type = t, .offset = offsetof(struct schema_conf, member),           \
+		__VA_ARGS__                                                                    \
 	}
+#define A_NUMBER "{\"type\": \"number\"}"
+static const char *const type_names[] = {"null",   "boolean", "integer", "number",
+					 "string", "array",   "object",  NULL};
 static const struct conf_field schema_fields[] = {
-    ROW("type", CONF_NODE, type),
+    ROW("type", CONF_NODE, type, .names = type_names),
     ROW("enum", CONF_LIST, allowed),
     ROW("const", CONF_NODE, exactly),
-    ROW("properties", CONF_MAP, properties),
+    ROW("properties", CONF_MAP, properties, .each = &schema_keyword_table),
     ROW("required", CONF_STRINGS, required),
-    ROW("additionalProperties", CONF_NODE, additional),
-    ROW("items", CONF_MAP, items),
+    ROW("additionalProperties", CONF_NODE, additional, .sub = &schema_keyword_table,
+	.shape = "{\"type\": \"boolean\"}"),
+    ROW("items", CONF_MAP, items, .sub = &schema_keyword_table),
     ROW("minItems", CONF_INT, min_items),
     ROW("maxItems", CONF_INT, max_items),
     ROW("uniqueItems", CONF_BOOL, unique),
-    ROW("minimum", CONF_NODE, minimum),
-    ROW("maximum", CONF_NODE, maximum),
-    ROW("exclusiveMinimum", CONF_NODE, above),
-    ROW("exclusiveMaximum", CONF_NODE, below),
-    ROW("multipleOf", CONF_NODE, multiple_of),
+    ROW("minimum", CONF_NODE, minimum, .shape = A_NUMBER),
+    ROW("maximum", CONF_NODE, maximum, .shape = A_NUMBER),
+    ROW("exclusiveMinimum", CONF_NODE, above, .shape = A_NUMBER),
+    ROW("exclusiveMaximum", CONF_NODE, below, .shape = A_NUMBER),
+    ROW("multipleOf", CONF_NODE, multiple_of, .shape = A_NUMBER),
     ROW("minLength", CONF_INT, min_length),
     ROW("maxLength", CONF_INT, max_length),
     ROW("pattern", CONF_STRING, pattern),
@@ -56,8 +60,7 @@ static const struct conf_field schema_fields[] = {
     ROW("format", CONF_STRING, format),
     ROW("writeOnly", CONF_BOOL, write_only),
 };
-static const struct conf_table schema_table = {
-    "a schema", schema_fields, sizeof(schema_fields) / sizeof(schema_fields[0])};
+const struct conf_table schema_keyword_table = CONF_ROWS("a schema", schema_fields);
 
 /* ---- what others ask of a node ---- */
 
@@ -96,9 +99,7 @@ const struct schema *schema_find_property(const struct schema *s, const char *na
 
 /* ---- types ---- */
 
-static const char *const type_names[] = {"null",   "boolean", "integer", "number",
-					 "string", "array",   "object"};
-#define TYPE_COUNT (sizeof(type_names) / sizeof(type_names[0]))
+#define TYPE_COUNT (sizeof(type_names) / sizeof(type_names[0]) - 1)
 
 static int add_type(const struct compiler *k, const struct yaml_node *node, struct schema *s,
 		    struct hcp_err *err)
@@ -322,7 +323,7 @@ static int compile_node(struct compiler *k, const struct yaml_node *node, const 
 	if (node->kind != YAML_MAP)
 		return conf_fail(k->ctx, node, err, "a schema must be a mapping, not %s",
 				 yaml_kind_name(node->kind));
-	if (conf_read(k->ctx, node, &schema_table, &conf, err) < 0 ||
+	if (conf_read(k->ctx, node, &schema_keyword_table, &conf, err) < 0 ||
 	    set_types(k, &conf, s, err) < 0 || set_numbers(k, &conf, json, s, err) < 0 ||
 	    set_values(k, &conf, json, s, err) < 0 || set_ref(k, node, &conf, s, err) < 0 ||
 	    set_properties(k, &conf, json, s, err) < 0 ||

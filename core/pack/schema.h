@@ -12,6 +12,7 @@
 #include <jansson.h>
 
 struct schema;
+extern const struct conf_table schema_keyword_table; /* the keywords that there are */
 
 struct schema_defs; /* the manifest's $defs, compiled on first reference */
 int schema_defs_compile(const struct conf_ctx *c, const struct yaml_node *defs,

@@ -15,6 +15,8 @@
 		__VA_ARGS__                                                                    \
 	}
 
+#define A_STRING "{\"type\": \"string\"}"
+
 static bool is_one_line(const char *s)
 {
 	if (!*s)
@@ -247,15 +249,15 @@ static const struct conf_field workspace_rows[] = {
      .check = check_id,
      .doc = "a host folder that the operator's policy names, instead of the kept one"},
 };
-static const struct conf_table workspace_table = {"a workspace", workspace_rows,
-						  COUNT(workspace_rows)};
+static const struct conf_table workspace_table = CONF_ROWS("a workspace", workspace_rows);
 
 static const struct conf_field wrap_rows[] = {
     ROW(wrap_conf, "bin", CONF_STRING, bin,
 	"the program: ./path in the pack, /path on the host, or a name in the fixed PATH",
 	.check = check_bin),
     ROW(wrap_conf, "argv_template", CONF_LIST, argv_template,
-	"tokens of a command without cli; {{verb}} is the command's words"),
+	"tokens of a command without cli; {{verb}} is the command's words",
+	.each = &argv_entry_table, .shape = A_STRING),
     ROW(wrap_conf, "workspace", CONF_TABLE, workspace, "where the program runs",
 	.sub = &workspace_table),
     ROW(wrap_conf, "agent_env", CONF_ENV, agent_env,
@@ -278,7 +280,7 @@ static const struct conf_field wrap_rows[] = {
     ROW(wrap_conf, "files", CONF_STRINGS, files,
 	"arguments that the program finds as files, $HCP_FILES/<name>", .check = check_file),
 };
-const struct conf_table pack_wrap_table = {"wrap", wrap_rows, COUNT(wrap_rows)};
+const struct conf_table pack_wrap_table = CONF_ROWS("wrap", wrap_rows);
 
 static const struct conf_field mint_rows[] = {
     ROW(mint_conf, "hook", CONF_STRING, hook,
@@ -291,7 +293,7 @@ static const struct conf_field mint_rows[] = {
     ROW(mint_conf, "deliver", CONF_ENUM, deliver,
 	"as variables (env) or as files $HCP_FILES/<NAME> (file)", .names = delivers),
 };
-static const struct conf_table mint_table = {"mint", mint_rows, COUNT(mint_rows)};
+static const struct conf_table mint_table = CONF_ROWS("mint", mint_rows);
 
 static const struct conf_field command_rows[] = {
     ROW(command_conf, "summary", CONF_STRING, summary, "what it does, in one line",
@@ -305,9 +307,12 @@ static const struct conf_field command_rows[] = {
     ROW(command_conf, "wrap", CONF_TABLE, wrap,
 	"overrides the pack's wrap key by key; agent_env is merged", .sub = &pack_wrap_table),
     ROW(command_conf, "cli", CONF_LIST, cli,
-	"the command line as tokens; the first one is the program's name"),
-    ROW(command_conf, "args", CONF_MAP, args, "JSON Schema of the arguments"),
-    ROW(command_conf, "output", CONF_MAP, output, "JSON Schema of the result"),
+	"the command line as tokens; the first one is the program's name",
+	.each = &argv_entry_table, .shape = A_STRING),
+    ROW(command_conf, "args", CONF_MAP, args, "JSON Schema of the arguments",
+	.sub = &schema_keyword_table),
+    ROW(command_conf, "output", CONF_MAP, output, "JSON Schema of the result",
+	.sub = &schema_keyword_table),
     ROW(command_conf, "effect", CONF_ENUM, effect, "what it does to the world",
 	.names = effects),
     ROW(command_conf, "lock", CONF_ENUM, lock,
@@ -320,12 +325,15 @@ static const struct conf_field command_rows[] = {
 	"whether it is a health command; doctor and status always are"),
     ROW(command_conf, "bootstrap", CONF_BOOL, bootstrap,
 	"whether it may hand its caller the program itself; the operator must agree"),
-    ROW(command_conf, "examples", CONF_LIST, examples, "arguments objects that fit args"),
+    ROW(command_conf, "examples", CONF_LIST, examples, "arguments objects that fit args",
+	.shape = "{\"type\": \"object\"}"),
 };
-const struct conf_table pack_command_table = {"a command", command_rows, COUNT(command_rows)};
+const struct conf_table pack_command_table =
+    CONF_ROWS("a command", command_rows, .namer = "kind", .named = "wrap");
 
 static const struct conf_field manifest_rows[] = {
-    ROW(manifest_conf, "hcp", CONF_INT, hcp, "the format's version, 1", .required = true),
+    ROW(manifest_conf, "hcp", CONF_INT, hcp, "the format's version, 1", .required = true,
+	.shape = "{\"const\": 1}"),
     ROW(manifest_conf, "pack_id", CONF_STRING, pack_id, "the pack's id: its folder's name",
 	.required = true, .check = check_id),
     ROW(manifest_conf, "version", CONF_STRING, version, "the pack's version (semver.org)",
@@ -343,12 +351,13 @@ static const struct conf_field manifest_rows[] = {
     ROW(manifest_conf, "uses", CONF_STRINGS, uses,
 	"commands of other packs that its scripts may call", .check = check_use),
     ROW(manifest_conf, "mint", CONF_TABLE, mint, "how a Binding is made", .sub = &mint_table),
-    ROW(manifest_conf, "$defs", CONF_MAP, defs, "schemas that args and output may refer to"),
+    ROW(manifest_conf, "$defs", CONF_MAP, defs, "schemas that args and output may refer to",
+	.each = &schema_keyword_table),
     ROW(manifest_conf, "commands", CONF_MAP, commands, "the commands by verb key",
-	.required = true, .sub = &pack_command_table),
+	.required = true, .each = &pack_command_table),
 };
-const struct conf_table pack_manifest_table = {"the manifest", manifest_rows,
-					       COUNT(manifest_rows)};
+const struct conf_table pack_manifest_table =
+    CONF_ROWS("the manifest", manifest_rows, .namer = "kind", .named = "wrap");
 
 static const struct conf_field privacy_rows[] = {
     {.key = "land",
@@ -356,7 +365,7 @@ static const struct conf_field privacy_rows[] = {
      .names = lands,
      .doc = "where what it makes ends up; brain needs a project"},
 };
-static const struct conf_table privacy_table = {"privacy", privacy_rows, COUNT(privacy_rows)};
+static const struct conf_table privacy_table = CONF_ROWS("privacy", privacy_rows);
 
 static const struct conf_field policy_rows[] = {
     ROW(policy_conf, "capability", CONF_ONE_OR_MORE, capability,
@@ -366,12 +375,12 @@ static const struct conf_field policy_rows[] = {
     ROW(policy_conf, "privacy", CONF_TABLE, privacy, "privacy of what it makes",
 	.sub = &privacy_table),
 };
-const struct conf_table pack_policy_table = {"a policy", policy_rows, COUNT(policy_rows)};
+const struct conf_table pack_policy_table = CONF_ROWS("a policy", policy_rows);
 
 static const struct conf_field policies_rows[] = {
-    ROW(policies_conf, "hcp", CONF_INT, hcp, "the format's version, 1", .required = true),
+    ROW(policies_conf, "hcp", CONF_INT, hcp, "the format's version, 1", .required = true,
+	.shape = "{\"const\": 1}"),
     ROW(policies_conf, "policies", CONF_MAP, policies, "requirements by verb key",
-	.required = true, .sub = &pack_policy_table),
+	.required = true, .each = &pack_policy_table),
 };
-const struct conf_table pack_policies_table = {"the pack's policy", policies_rows,
-					       COUNT(policies_rows)};
+const struct conf_table pack_policies_table = CONF_ROWS("the pack's policy", policies_rows);

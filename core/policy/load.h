@@ -173,9 +173,9 @@ struct policy_overlay_conf {
 	struct conf_strings capability;
 	struct policy_privacy_conf privacy;
 };
-extern const struct conf_table policy_file_table, policy_auth_table, policy_principal_table,
-    policy_grant_table, policy_block_table, policy_bin_table, policy_sandbox_table,
-    policy_workspace_table, policy_overlay_table, policy_limits_table;
+extern const struct conf_table policy_auth_table, policy_principal_table, policy_grant_table,
+    policy_block_table, policy_bin_table, policy_sandbox_table, policy_workspace_table,
+    policy_overlay_table, policy_limits_table;
 /* The values of `roles: { <name>: … }` and `signers:`, and an entry of `bins:` that is a
  * string.
  */

@@ -10,6 +10,8 @@
 
 #include <jansson.h>
 
+extern const struct conf_table policy_file_table; /* every key of an operator's policy */
+
 enum policy_mode { POLICY_SANDBOX = 0, POLICY_NATIVE_LOCAL };
 enum policy_tier { POLICY_STRONG = 0, POLICY_LIGHT }; /* the zero value asks for most */
 enum policy_network { POLICY_NET_NONE = 0, POLICY_NET_CONNECT, POLICY_NET_HOST };
@@ -85,7 +87,7 @@ struct policy_place {
 };
 struct policy; /* opaque; owned by a configuration snapshot */
 
-/* Reads policies/ *.yaml of the root. No folder or no file: an empty policy, which denies
+/* Reads an operator's policy of the root. No folder or no file: an empty policy, which denies
  * everything. Checks every name it can: providers and guards exist (with fallback), roles are
  * defined, host paths exist and don't overlap root, state, secrets or '/'. */
 int policy_load(struct root *root, const struct settings *set, struct policy **out,

@@ -15,6 +15,17 @@
 		__VA_ARGS__                                                                    \
 	}
 
+#define A_STRING  "{\"type\": \"string\"}"
+#define STRINGS   "{\"type\": \"array\", \"items\": {\"type\": \"string\"}}"
+#define A_USER    "{\"type\": [\"string\", \"integer\"]}"
+#define A_CONFIRM "{\"enum\": [true, \"person\"]}"
+#define A_PORT    "{\"type\": \"integer\", \"minimum\": 1, \"maximum\": 65535}"
+#define A_NETWORK                                                                              \
+	"{\"anyOf\": [{\"enum\": [\"none\", \"host\"]}, {\"type\": \"object\", "               \
+	"\"properties\": "                                                                     \
+	"{\"connect\": {\"type\": \"array\", \"minItems\": 1, \"items\": " A_PORT              \
+	"}}, \"required\": [\"connect\"], \"additionalProperties\": false}]}"
+
 static const char hex_digits[] = "0123456789abcdef";
 
 static bool is_line(const char *s, size_t most)
@@ -133,23 +144,29 @@ const char *policy_face_name(int index)
 }
 
 static const struct conf_field file_rows[] = {
-    ROW(policy_file_conf, "hcp", CONF_INT, hcp, "format version: 1", .required = true),
-    ROW(policy_file_conf, "auth", CONF_NODE, auth, "who says who asks; the first that fits"),
-    ROW(policy_file_conf, "principals", CONF_MAP, principals, "what is known of principals"),
-    ROW(policy_file_conf, "roles", CONF_MAP, roles, "lists of capabilities by name"),
-    ROW(policy_file_conf, "grants", CONF_LIST, grants, "who may do what"),
+    ROW(policy_file_conf, "hcp", CONF_INT, hcp, "format version: 1", .required = true,
+	.shape = "{\"const\": 1}"),
+    ROW(policy_file_conf, "auth", CONF_NODE, auth, "who says who asks; the first that fits",
+	.sub = &policy_auth_table, .each = &policy_auth_table),
+    ROW(policy_file_conf, "principals", CONF_MAP, principals, "what is known of principals",
+	.each = &policy_principal_table),
+    ROW(policy_file_conf, "roles", CONF_MAP, roles, "lists of capabilities by name",
+	.shape = STRINGS),
+    ROW(policy_file_conf, "grants", CONF_LIST, grants, "who may do what",
+	.each = &policy_grant_table),
     ROW(policy_file_conf, "signers", CONF_MAP, signers,
-	"public keys by name; packs that are added must be signed with one"),
-    ROW(policy_file_conf, "packs", CONF_MAP, packs, "what each pack may touch"),
+	"public keys by name; packs that are added must be signed with one", .shape = A_STRING),
+    ROW(policy_file_conf, "packs", CONF_MAP, packs, "what each pack may touch",
+	.each = &policy_block_table),
 };
-const struct conf_table policy_file_table = {"a policy", file_rows, COUNT(file_rows)};
+const struct conf_table policy_file_table = CONF_ROWS("a policy", file_rows);
 
 static const struct conf_field when_rows[] = {
     ROW(policy_when_conf, "token", CONF_BOOL, token, "whether the caller gave a token"),
     ROW(policy_when_conf, "face", CONF_ENUM, face, "the way the call came",
 	.names = face_names),
 };
-static const struct conf_table when_table = {"when", when_rows, COUNT(when_rows)};
+static const struct conf_table when_table = CONF_ROWS("when", when_rows);
 
 static const struct conf_field auth_rows[] = {
     ROW(policy_auth_conf, "when", CONF_TABLE, when, "what it decides for", .sub = &when_table),
@@ -161,7 +178,7 @@ static const struct conf_field auth_rows[] = {
 	.check = policy_check_id),
     ROW(policy_auth_conf, "with", CONF_MAP, with, "what it is told"),
 };
-const struct conf_table policy_auth_table = {"an auth entry", auth_rows, COUNT(auth_rows)};
+const struct conf_table policy_auth_table = CONF_ROWS("an auth entry", auth_rows);
 
 static const struct conf_field principal_rows[] = {
     ROW(policy_principal, "tenants", CONF_STRINGS, tenants, "tenants it may act in",
@@ -173,8 +190,7 @@ static const struct conf_field principal_rows[] = {
     ROW(policy_principal, "roles", CONF_STRINGS, roles, "its roles",
 	.check = policy_check_word),
 };
-const struct conf_table policy_principal_table = {"a principal", principal_rows,
-						  COUNT(principal_rows)};
+const struct conf_table policy_principal_table = CONF_ROWS("a principal", principal_rows);
 
 const struct conf_field policy_role_row =
     ROW(policy_role_conf, "role", CONF_STRINGS, capabilities, "the role's capabilities",
@@ -194,7 +210,7 @@ static const struct conf_field grant_rows[] = {
     ROW(policy_grant, "tenants", CONF_STRINGS, tenants, "in which tenants only",
 	.check = policy_check_id),
 };
-const struct conf_table policy_grant_table = {"a grant", grant_rows, COUNT(grant_rows)};
+const struct conf_table policy_grant_table = CONF_ROWS("a grant", grant_rows);
 
 static const struct conf_field mint_rows[] = {
     ROW(policy_mint_conf, "hosts", CONF_STRINGS, hosts, "hosts the hook may ask",
@@ -203,29 +219,33 @@ static const struct conf_field mint_rows[] = {
 	.check = policy_check_id),
     ROW(policy_mint_conf, "with", CONF_MAP, with, "what the hook is told"),
 };
-static const struct conf_table mint_table = {"mint", mint_rows, COUNT(mint_rows)};
+static const struct conf_table mint_table = CONF_ROWS("mint", mint_rows);
 
 static const struct conf_field http_rows[] = {
     ROW(policy_http_conf, "hosts", CONF_STRINGS, hosts, "hosts its commands may ask",
 	.check = check_host),
 };
-static const struct conf_table http_table = {"http", http_rows, COUNT(http_rows)};
+static const struct conf_table http_table = CONF_ROWS("http", http_rows);
 
 static const struct conf_field block_rows[] = {
     ROW(policy_block_conf, "digest", CONF_STRING, digest, "only exactly this pack",
 	.check = check_digest),
     ROW(policy_block_conf, "bootstrap", CONF_BOOL, bootstrap,
 	"it may hand its program's whole command line to the caller"),
-    ROW(policy_block_conf, "bins", CONF_LIST, bins, "programs it may run"),
+    ROW(policy_block_conf, "bins", CONF_LIST, bins, "programs it may run",
+	.each = &policy_bin_table, .shape = A_STRING),
     ROW(policy_block_conf, "exec", CONF_STRINGS, exec, "what else they may execute",
 	.check = check_bin),
-    ROW(policy_block_conf, "sandbox", CONF_MAP, sandbox, "what its programs may touch"),
-    ROW(policy_block_conf, "workspaces", CONF_MAP, workspaces, "host folders by name"),
+    ROW(policy_block_conf, "sandbox", CONF_MAP, sandbox, "what its programs may touch",
+	.sub = &policy_sandbox_table),
+    ROW(policy_block_conf, "workspaces", CONF_MAP, workspaces, "host folders by name",
+	.each = &policy_workspace_table),
     ROW(policy_block_conf, "mint", CONF_TABLE, mint, "its mint hook", .sub = &mint_table),
     ROW(policy_block_conf, "http", CONF_TABLE, http, "its HTTP commands", .sub = &http_table),
-    ROW(policy_block_conf, "commands", CONF_MAP, commands, "what is tightened, by verb"),
+    ROW(policy_block_conf, "commands", CONF_MAP, commands, "what is tightened, by verb",
+	.each = &policy_overlay_table),
 };
-const struct conf_table policy_block_table = {"a pack's block", block_rows, COUNT(block_rows)};
+const struct conf_table policy_block_table = CONF_ROWS("a pack's block", block_rows);
 
 const struct conf_field policy_bin_row =
     ROW(policy_bin_conf, "bins", CONF_STRING, path, "a program", .check = check_bin);
@@ -236,7 +256,7 @@ static const struct conf_field bin_rows[] = {
     ROW(policy_bin_conf, "sha256", CONF_STRING, sha256, "only exactly this program",
 	.check = check_sha256),
 };
-const struct conf_table policy_bin_table = {"a bin", bin_rows, COUNT(bin_rows)};
+const struct conf_table policy_bin_table = CONF_ROWS("a bin", bin_rows);
 
 static const struct conf_field sandbox_rows[] = {
     ROW(policy_sandbox_conf, "mode", CONF_ENUM, mode, "sandbox, or none at all",
@@ -245,13 +265,18 @@ static const struct conf_field sandbox_rows[] = {
 	.check = check_reason),
     ROW(policy_sandbox_conf, "tier", CONF_ENUM, tier, "the least that will do",
 	.names = tier_names),
-    ROW(policy_sandbox_conf, "network", CONF_NODE, network, "none, host or { connect: [443] }"),
-    ROW(policy_sandbox_conf, "read", CONF_LIST, read, "further host paths, read-only"),
-    ROW(policy_sandbox_conf, "write", CONF_LIST, write, "further host paths, writable"),
-    ROW(policy_sandbox_conf, "user", CONF_NODE, user, "whom a runtime of root's runs it as"),
-    ROW(policy_sandbox_conf, "limits", CONF_MAP, limits, "time, memory and the like"),
+    ROW(policy_sandbox_conf, "network", CONF_NODE, network, "none, host or { connect: [443] }",
+	.shape = A_NETWORK),
+    ROW(policy_sandbox_conf, "read", CONF_LIST, read, "further host paths, read-only",
+	.shape = A_STRING),
+    ROW(policy_sandbox_conf, "write", CONF_LIST, write, "further host paths, writable",
+	.shape = A_STRING),
+    ROW(policy_sandbox_conf, "user", CONF_NODE, user, "whom a runtime of root's runs it as",
+	.shape = A_USER),
+    ROW(policy_sandbox_conf, "limits", CONF_MAP, limits, "time, memory and the like",
+	.sub = &policy_limits_table),
 };
-const struct conf_table policy_sandbox_table = {"sandbox", sandbox_rows, COUNT(sandbox_rows)};
+const struct conf_table policy_sandbox_table = CONF_ROWS("sandbox", sandbox_rows);
 
 static const struct conf_field limits_rows[] = {
     ROW(policy_limits, "timeout", CONF_DURATION, timeout_ms, "time from start to end"),
@@ -263,33 +288,33 @@ static const struct conf_field limits_rows[] = {
     ROW(policy_limits, "open_files", CONF_INT, open_files, "open files of a process"),
     ROW(policy_limits, "workspace", CONF_SIZE, workspace, "all files of a kept workspace"),
 };
-const struct conf_table policy_limits_table = {"limits", limits_rows, COUNT(limits_rows)};
+const struct conf_table policy_limits_table = CONF_ROWS("limits", limits_rows);
 
 static const struct conf_field workspace_rows[] = {
     ROW(policy_workspace_conf, "path", CONF_STRING, path, "a host folder", .required = true,
 	.check = check_absolute),
     ROW(policy_workspace_conf, "write", CONF_BOOL, write, "whether it may be written"),
 };
-const struct conf_table policy_workspace_table = {"a workspace", workspace_rows,
-						  COUNT(workspace_rows)};
+const struct conf_table policy_workspace_table = CONF_ROWS("a workspace", workspace_rows);
 
 static const struct conf_field privacy_rows[] = {
     ROW(policy_privacy_conf, "land", CONF_ENUM, land, "where what it makes goes",
 	.names = land_names),
 };
-static const struct conf_table privacy_table = {"privacy", privacy_rows, COUNT(privacy_rows)};
+static const struct conf_table privacy_table = CONF_ROWS("privacy", privacy_rows);
 
 static const struct conf_field overlay_rows[] = {
-    ROW(policy_overlay_conf, "confirm", CONF_NODE, confirm, "true, or person"),
+    ROW(policy_overlay_conf, "confirm", CONF_NODE, confirm, "true, or person",
+	.shape = A_CONFIRM),
     ROW(policy_overlay_conf, "guard", CONF_STRING, guard, "policies/guards/<guard>.lua",
 	.check = policy_check_id),
     ROW(policy_overlay_conf, "capability", CONF_ONE_OR_MORE, capability,
 	"what is needed besides", .check = policy_check_word),
     ROW(policy_overlay_conf, "privacy", CONF_TABLE, privacy, "privacy of what it makes",
 	.sub = &privacy_table),
-    ROW(policy_overlay_conf, "limits", CONF_MAP, limits, "smaller limits"),
+    ROW(policy_overlay_conf, "limits", CONF_MAP, limits, "smaller limits",
+	.sub = &policy_limits_table),
     ROW(policy_overlay_conf, "deny", CONF_STRING, deny, "the reason why nobody may",
 	.check = check_reason),
 };
-const struct conf_table policy_overlay_table = {"an overlay", overlay_rows,
-						COUNT(overlay_rows)};
+const struct conf_table policy_overlay_table = CONF_ROWS("an overlay", overlay_rows);

@@ -15,12 +15,15 @@
 #define ROTATE_SIZE_MIN   (64 << 10)
 #define ROTATE_AGE_MIN_MS 60000
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define ROW(conf, k, t, member, text, ...)                                                     \
 	{                                                                                      \
 		.key = k, .type = t, .offset = offsetof(struct conf, member), .doc = text,     \
 		__VA_ARGS__                                                                    \
 	}
+
+#define A_COUNT                                                                                \
+	"{\"type\": [\"integer\", \"string\"], \"minimum\": 1, \"pattern\": "                  \
+	"\"^[0-9]+[KMG]$\"}"
 
 struct rotate_conf {
 	int64_t size, age_ms;
@@ -101,7 +104,7 @@ static const struct conf_field rotate_rows[] = {
     ROW(rotate_conf, "size", CONF_SIZE, size, "bytes from which on the log is put aside"),
     ROW(rotate_conf, "age", CONF_DURATION, age_ms, "age of its first record, the same"),
 };
-static const struct conf_table rotate_table = {"rotate", rotate_rows, COUNT(rotate_rows)};
+static const struct conf_table rotate_table = CONF_ROWS("rotate", rotate_rows);
 
 static const struct conf_field audit_rows[] = {
     ROW(audit_conf, "path", CONF_STRING, path, "the log, relative to the root",
@@ -116,23 +119,25 @@ static const struct conf_field audit_rows[] = {
     ROW(audit_conf, "syslog", CONF_STRING, syslog, "a socket that gets a copy of each record",
 	.check = check_socket),
 };
-static const struct conf_table audit_table = {"audit", audit_rows, COUNT(audit_rows)};
+static const struct conf_table audit_table = CONF_ROWS("audit", audit_rows);
 
 static const struct conf_field lua_rows[] = {
     ROW(lua_conf, "memory", CONF_SIZE, memory, "bytes a script may hold"),
-    ROW(lua_conf, "instructions", CONF_NODE, instructions, "steps of the Lua machine"),
+    ROW(lua_conf, "instructions", CONF_NODE, instructions, "steps of the Lua machine",
+	.shape = A_COUNT),
     ROW(lua_conf, "timeout", CONF_DURATION, timeout_ms, "time a script may take"),
 };
-static const struct conf_table lua_table = {"lua", lua_rows, COUNT(lua_rows)};
+static const struct conf_table lua_table = CONF_ROWS("lua", lua_rows);
 
 static const struct conf_field session_rows[] = {
     ROW(session_conf, "packs", CONF_STRINGS, packs, "packs that are always active",
 	.required = true, .check = check_id),
 };
-static const struct conf_table session_table = {"a session", session_rows, COUNT(session_rows)};
+static const struct conf_table session_table = CONF_ROWS("a session", session_rows);
 
 static const struct conf_field file_rows[] = {
-    ROW(file_conf, "hcp", CONF_INT, hcp, "format version: 1", .required = true),
+    ROW(file_conf, "hcp", CONF_INT, hcp, "format version: 1", .required = true,
+	.shape = "{\"const\": 1}"),
     ROW(file_conf, "packs", CONF_STRINGS, packs, "folders of packs, relative to the root",
 	.check = check_path),
     ROW(file_conf, "state", CONF_STRING, state, "the state folder, relative to the root",
@@ -141,7 +146,8 @@ static const struct conf_field file_rows[] = {
 	.check = check_id),
     ROW(file_conf, "project_id", CONF_STRING, project_id,
 	"asked for where the caller asks for none", .check = check_id),
-    ROW(file_conf, "sessions", CONF_MAP, sessions, "packs that are always active, by session"),
+    ROW(file_conf, "sessions", CONF_MAP, sessions, "packs that are always active, by session",
+	.each = &session_table),
     ROW(file_conf, "audit", CONF_TABLE, audit, "the audit log", .sub = &audit_table),
     ROW(file_conf, "lua", CONF_TABLE, lua, "limits of scripts", .sub = &lua_table),
     ROW(file_conf, "lock", CONF_BOOL, lock,
@@ -154,7 +160,7 @@ static const struct conf_field file_rows[] = {
 	"PEM file beneath the root: the only authorities that servers are checked against",
 	.check = check_beneath),
 };
-const struct conf_table root_settings_table = {"hcp.yaml", file_rows, COUNT(file_rows)};
+const struct conf_table root_settings_table = CONF_ROWS("hcp.yaml", file_rows);
 
 /* A count, not bytes: 100M is 100,000,000, with the suffixes of the SI. -1: it is none. */
 static int64_t count_of(const struct yaml_node *n)

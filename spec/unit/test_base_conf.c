@@ -44,7 +44,7 @@ static const struct conf_field inner_fields[] = {
      .offset = offsetof(struct inner, name),
      .required = true},
 };
-static const struct conf_table inner_table = {"inner", inner_fields, COUNT(inner_fields)};
+static const struct conf_table inner_table = CONF_ROWS("inner", inner_fields);
 
 #define ROW(k, t, member) .key = k, .type = t, .offset = offsetof(struct command, member)
 static const struct conf_field fields[] = {
@@ -63,7 +63,7 @@ static const struct conf_field fields[] = {
     {ROW("net", CONF_ENUM, net), .names = nets},
     {ROW("inner", CONF_TABLE, inner), .sub = &inner_table},
 };
-static const struct conf_table table = {"a command", fields, COUNT(fields)};
+static const struct conf_table table = CONF_ROWS("a command", fields);
 
 static int setup(void **state)
 {

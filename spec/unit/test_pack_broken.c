@@ -133,6 +133,9 @@ static const struct broken manifests[] = {
     {5, "is no declared property",
      TOP "wrap: { bin: ./x, argv_template: [go, \"{{who}}\"] }\ncommands:\n"
 	 "  go: { summary: Go, args: {} }\n"},
+    {5, "a token must be a string",
+     TOP "wrap: { bin: ./x, argv_template: [7] }\ncommands:\n"
+	 "  go: { summary: Go, cli: [x, go] }\n"},
     {7, "has a \"cli\", too",
      HEAD "  go: { summary: Go, cli: [demo, go], wrap: { argv_template: [go] } }\n"},
     {7, "\"cli\" must be a list", HEAD "  go: { summary: Go, cli: demo go }\n"},
