@@ -103,4 +103,32 @@ packs: { transit: { bins: [./bin/transit], sandbox: { limits: { timeout: 10m, cp
     -- now, where the agency is
     assert.equal("Alpha", run("departures", { stop = "a" }).stop.name)
   end)
+
+  it("walks on from a ride to where an earlier walk led", function()
+    local files = feed()
+    files.stops = "stop_id,stop_name\na,A\nb,B\nc,C\nd,D\ne,E\n"
+    files.trips = "trip_id,route_id,service_id\none,r,s\ntwo,r,s\n"
+    files.stop_times = "trip_id,stop_id,stop_sequence,arrival_time,departure_time\n" ..
+      "one,a,1,8:00:00,8:00:00\none,b,2,8:10:00,8:10:00\none,e,3,8:12:00,8:12:00\n" ..
+      "two,e,1,8:16:00,8:16:00\ntwo,c,2,8:20:00,8:20:00\n"
+    files.transfers = "from_stop_id,to_stop_id,transfer_type,min_transfer_time\nb,c,2,300\nc,d,2,300\n"
+    take(files)
+    local function plan(to, options)
+      options = options or {}
+      options.from, options.to, options.date, options.time = "a", to, "2026-06-08", "08:00"
+      local list = {}
+      for i, j in ipairs(run("plan", options).journeys) do
+        local legs = {}
+        for k, leg in ipairs(j.legs) do legs[k] = leg.trip_id or leg.kind end
+        list[i] = ("%s %d %s"):format(j.arrives:sub(12), j.changes, table.concat(legs, " "))
+      end
+      return list
+    end
+    assert.same({ "08:15:00 0 one walk" }, plan("c"))
+    assert.same({ "08:25:00 1 one two walk" }, plan("d"))
+    assert.same({ "08:25:00 1 one two walk" }, plan("d", { min_change = 4 }))
+    assert.same({}, plan("d", { min_change = 5 }))
+    assert.same({}, plan("d", { changes = 0 }))
+    assert.equal("from and to are the same station", refused("plan", { from = "a", to = "A" }))
+  end)
 end)

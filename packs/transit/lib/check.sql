@@ -29,6 +29,7 @@ CREATE TEMP VIEW refs AS
   UNION ALL SELECT 'frequencies', rowid, 'trip_id', trip_id FROM frequencies
     WHERE trip_id IS NULL OR trip_id NOT IN (SELECT trip_id FROM trips);
 
+INSERT INTO problem SELECT text FROM long;
 INSERT INTO problem
   SELECT file || '.txt: row ' || row || ': ' || col || ' is empty' FROM ids WHERE coalesce(id, '') = '' LIMIT 1;
 INSERT INTO problem

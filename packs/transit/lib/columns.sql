@@ -35,12 +35,17 @@ CREATE VIEW missing AS
   UNION ALL
   SELECT file || '.txt: column ' || col || ' isn''t there' FROM found WHERE has_file AND required AND name IS NULL;
 
+-- Names and ids are short; nobody would want what isn't.
+CREATE TABLE long(text);
 CREATE VIEW repair AS
   SELECT DISTINCT printf('CREATE TABLE %s(%s);', file,
     (SELECT group_concat(w.col) FROM wanted AS w WHERE w.file = found.file)) AS text FROM found WHERE NOT has_file
   UNION ALL
   SELECT printf('ALTER TABLE %s ADD COLUMN %s;', file, col) FROM found WHERE has_file AND name IS NULL
   UNION ALL
-  SELECT printf('ALTER TABLE %s RENAME COLUMN "%w" TO %s;', file, name, col) FROM found WHERE has_file AND name <> col;
+  SELECT printf('ALTER TABLE %s RENAME COLUMN "%w" TO %s;', file, name, col) FROM found WHERE has_file AND name <> col
+  UNION ALL
+  SELECT printf('INSERT INTO long SELECT ''%s.txt: row '' || rowid || '': %s is over 4096 characters'' FROM %s ' ||
+    'WHERE length(%s) > 4096 LIMIT 1;', file, col, file, col) FROM wanted;
 
 SELECT text FROM missing LIMIT 1;

@@ -10,20 +10,21 @@ INSERT INTO boarded
   WHERE x.board
   GROUP BY x.trip, a.shift
   ON CONFLICT DO UPDATE SET seq = excluded.seq, round = excluded.round WHERE excluded.seq < seq;
-INSERT INTO reached
-  SELECT now.round, x.station, min(x.arrives + b.shift) AS t, b.trip, b.shift, b.seq, x.seq
+-- Ahead of `best`: a walk that led to a station earlier is no reason not to walk on from a ride that ends there.
+DELETE FROM ridden;
+INSERT INTO ridden
+  SELECT x.station, min(x.arrives + b.shift) AS t, b.trip, b.shift, b.seq, x.seq
   FROM ask CROSS JOIN now CROSS JOIN boarded AS b ON b.round = now.round
     CROSS JOIN stop_times AS x ON x.trip = b.trip AND x.seq > b.seq
-    LEFT JOIN best ON best.station = x.station LEFT JOIN best AS goal ON goal.station = ask.b
-  WHERE x.alight AND x.arrives + b.shift < coalesce(best.t, 1e9) AND x.arrives + b.shift < coalesce(goal.t, 1e9)
+    LEFT JOIN best AS goal ON goal.station = ask.b
+  WHERE x.alight AND x.arrives + b.shift < coalesce(goal.t, 1e9)
   GROUP BY x.station;
 INSERT INTO reached
-  SELECT r.round, w.other, min(r.t + w.seconds) AS t, r.trip, r.shift, r.board, r.alight
-  FROM ask CROSS JOIN now CROSS JOIN reached AS r ON r.round = now.round CROSS JOIN walks AS w ON w.station = r.station
-    LEFT JOIN best ON best.station = w.other LEFT JOIN best AS goal ON goal.station = ask.b
-  WHERE r.t + w.seconds < coalesce(best.t, 1e9) AND r.t + w.seconds < coalesce(goal.t, 1e9)
-  GROUP BY w.other
-  ON CONFLICT DO UPDATE SET t = excluded.t, trip = excluded.trip, shift = excluded.shift, board = excluded.board,
-    alight = excluded.alight WHERE excluded.t < t;
+  SELECT now.round, r.station, min(r.t), r.trip, r.shift, r.board, r.alight
+  FROM now CROSS JOIN (SELECT * FROM ridden UNION ALL
+      SELECT w.other, t + w.seconds, trip, shift, board, alight FROM ridden JOIN walks AS w USING (station)) AS r
+    LEFT JOIN best ON best.station = r.station
+  WHERE r.t < coalesce(best.t, 1e9)
+  GROUP BY r.station;
 INSERT INTO best SELECT r.station, r.t FROM now CROSS JOIN reached AS r ON r.round = now.round WHERE true
   ON CONFLICT DO UPDATE SET t = excluded.t WHERE excluded.t < t;
