@@ -131,4 +131,12 @@ packs: { transit: { bins: [./bin/transit], sandbox: { limits: { timeout: 10m, cp
     assert.same({}, plan("d", { changes = 0 }))
     assert.equal("from and to are the same station", refused("plan", { from = "a", to = "A" }))
   end)
+
+  it("is in order, and its own specs hold and try every command", function()
+    local status, out = w:cli { "pack", "lint", "transit" }
+    assert.same({ 0, '{"ok":true,"problems":[]}\n' }, { status, out })
+    status, out = w:cli({ "pack", "test", "--coverage", "transit" }, { env = "TMPDIR=" .. quote(w.dir) })
+    assert.equal(0, status, out)
+    assert.truthy(out:find("5 successes / 0 failures / 0 errors / 0 pending", 1, true), out)
+  end)
 end)
