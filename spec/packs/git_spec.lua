@@ -110,7 +110,7 @@ packs:
     assert.equal("b\n", sh("git ls-files"))
   end)
 
-  it("pages through a thousand commits", function()
+  local function thousand()
     local stream = {}
     for i = 1, 1000 do
       local message = "commit " .. i
@@ -119,6 +119,10 @@ packs:
     end
     sh("git fast-import --quiet --force", table.concat(stream))
     sh("git reset -q --hard && chmod -R a+rwX .")
+  end
+
+  it("pages through a thousand commits", function()
+    thousand()
     local page = run("log", { limit = 1000 })
     assert.same({ 1000, false, "commit 1000", "commit 1" },
       { #page.commits, page.more, page.commits[1].subject, page.commits[1000].subject })
@@ -148,6 +152,7 @@ packs:
   end)
 
   it("runs nothing that a repository's configuration names", function()
+    thousand()
     commit("first", { a = "1\n", ["b.bad"] = "1\n",
       [".gitattributes"] = "* filter=evil diff=evil merge=evil\n*.bad filter=a.b\n" })
     local mark = repo .. "/.git/marks"
@@ -200,6 +205,26 @@ packs:
     world.sh(("cd %s && git -c core.fsmonitor=%s/.git/evil -c safe.directory='*' status >/dev/null"):format(
       quote(repo), quote(repo)))
     assert.is_true(select(2, world.sh("ls -A " .. quote(mark))) ~= "")
+  end)
+
+  it("runs nothing that a submodule's configuration names", function()
+    commit("first", { a = "1\n" })
+    sh("git init -q sub && cd sub && git config user.name Ada && git config user.email a@b && echo 1 >f && git add f && git commit -qm 1")
+    local add = "cd %s && git -c advice.addEmbeddedRepo=false add sub && git commit -qm '%s' && chmod -R a+rwX ."
+    sh(add:format(quote(repo), "sub 1"))
+    sh("cd sub && echo 2 >f && git commit -qam 2")
+    sh(add:format(quote(repo), "sub 2"))
+    world.write(repo .. "/.git/evil", "#!/bin/sh\ntouch \"${0%/*}/ran\"\n", "777")
+    sh("git config diff.submodule diff; git config submodule.sub.ignore none; git config submodule.sub.active true")
+    sh("for key in diff.external core.fsmonitor; do git -C sub config $key /workspace/app/.git/evil; done; chmod -R a+rwX .")
+    run("status")
+    assert.is_truthy(run("show").patch:find("+Subproject commit ", 1, true))
+    run("diff", { from = "HEAD~1", to = "HEAD" })
+    run("commit", { message = "nothing", paths = { "a" }, confirm = true }, true)
+    assert.is_nil(world.read(repo .. "/.git/ran"))
+    -- and the trap is real
+    sh("for key in diff.external core.fsmonitor; do git -C sub config $key \"$PWD/.git/evil\"; done; git show >/dev/null")
+    assert.equal("", world.read(repo .. "/.git/ran"))
   end)
 
   it("keeps to the granted folder and to its own options", function()
