@@ -2,7 +2,6 @@
 -- say.
 local world = require "world"
 
-local quote = world.quote
 local TRANSACTIONS = 5000
 
 local function money(cents)
@@ -63,8 +62,7 @@ describe("a year of a journal", function()
 
   setup(function()
     w, all = world.new(), year()
-    assert(os.execute(("umask 022; cp -R %s/packs/ledger %s/packs/ && chmod -R u+rwX,go-w %s/packs/ledger"):format(
-      quote(world.source), quote(w.root), quote(w.root))))
+    w:ship("ledger")
     w:policy([[
 grants: [ { principal: "*", capabilities: ["ledger.*"] } ]
 packs: { ledger: { bins: [./bin/ledger], sandbox: { limits: { timeout: 10m, cpu: 60s, memory: 1G } } } }

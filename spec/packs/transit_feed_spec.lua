@@ -1,60 +1,24 @@
 -- What the transit pack makes of feeds: all that GTFS allows is understood, and what it doesn't allow is refused in one
 -- sentence; then the feed of before still answers, to the byte.
 local world = require "world"
+local transit = require "transit"
 
-local quote = world.quote
-
--- A line of three stops, with a train on weekdays.
-local function feed(changes)
-  local files = {
-    agency = "agency_name,agency_timezone\nA,Europe/Vienna\n",
-    stops = "stop_id,stop_name\na,Alpha\nb,Beta\nc,Gamma\n",
-    routes = "route_id,route_short_name,route_type\nr,R,2\n",
-    trips = "trip_id,route_id,service_id\nt,r,s\n",
-    stop_times = "trip_id,stop_id,stop_sequence,arrival_time,departure_time\n" ..
-      "t,a,1,08:00:00,08:00:00\nt,b,5,08:10:00,08:11:00\nt,c,9,08:30:00,08:30:00\n",
-    calendar = "service_id,monday,tuesday,wednesday,thursday,friday,saturday,sunday,start_date,end_date\n" ..
-      "s,1,1,1,1,1,0,0,20260101,20261231\n",
-  }
-  for name, text in pairs(changes or {}) do files[name] = text or nil end
-  return files
-end
+local quote, feed = world.quote, transit.feed
 
 describe("a feed", function()
   local w, place
 
   setup(function()
-    w = world.new()
-    local install = "chmod 711 %s; umask 022; cp -R %s/packs/transit %s/packs/ && chmod -R u+rwX,go-w %s/packs/transit"
-    assert(os.execute(install:format(quote(w.dir), quote(world.source), quote(w.root), quote(w.root))))
-    -- the block that the pack's README has, for everybody
-    local policy = world.read(w.root .. "/packs/transit/README.md"):match("```yaml policies/transit.yaml\nhcp: 1\n(.-)```")
-    w:policy((policy:gsub('"user:%*", capabilities: %[transit.read%]', '"*", capabilities: ["transit.*"]')))
-    w:activate("transit")
-    assert.is_true(w:exec("transit", "doctor").ok)
-    place = w.state .. "/workspaces/default/-/transit/"
+    w = transit.world()
+    place = w.place
   end)
   teardown(function() w:close() end)
 
-  local function run(verb, args)
-    local envelope, _, err = w:exec("transit", verb, args)
-    assert.is_true(envelope.ok, (envelope.error or "") .. err)
-    return envelope.result
-  end
-
-  local function put(files)
-    assert(os.execute("rm -rf " .. quote(place .. "feed")))
-    for name, text in pairs(files) do world.write(place .. "feed/" .. name .. ".txt", text) end
-  end
-
-  local function take(files)
-    put(files)
-    return run("import", { feed = "feed", confirm = true })
-  end
+  local function run(verb, args) return transit.run(w, verb, args) end
+  local function take(files) return transit.take(w, files) end
 
   local function refused(files)
-    put(files)
-    local envelope = w:exec("transit", "import", { feed = "feed", confirm = true })
+    local envelope = transit.try(w, files)
     assert.is_false(envelope.ok)
     return envelope.error
   end
@@ -116,7 +80,7 @@ describe("a feed", function()
   end)
 
   it("comes as a zip file", function()
-    put(feed())
+    take(feed())
     assert(os.execute(("umask 022; cd %s/feed && zip -q ../city.zip *.txt && cd .. && head -c 900 city.zip >cut.zip"):format(
       quote(place))))
     assert.equal(3, run("import", { feed = "city.zip", confirm = true }).stop_times)
@@ -158,6 +122,10 @@ describe("a feed", function()
       ["stops.txt: line 1: over 500 columns"] = { stops = ("x,"):rep(40000) .. "\n" },
       ["stops.txt: column stop_id isn't there"] = { stops = ("x"):rep(1e7) },
       ["routes.txt: empty file"] = { routes = "" },
+      ["transfers.txt: row 2: to_stop_id z is nowhere"] = { transfers = "from_stop_id,to_stop_id\n,\na,z\n" },
+      ["transfers.txt: row 1: min_transfer_time is no number of seconds"] =
+        { transfers = "from_stop_id,to_stop_id,transfer_type,min_transfer_time\na,b,2,-600\n" },
+      ["agency.txt: row 1: agency_timezone is no time zone"] = { agency = "agency_name,agency_timezone\nA,../../etc/passwd\n" },
       ["agency.txt: agency_timezone is empty"] = { agency = "agency_name,agency_timezone\nA,\n" },
     } do
       assert.equal(why, refused(feed(changes)))

@@ -2,8 +2,8 @@
 -- search through all rides in the order of time does, and each leg of it is one of the feed.
 -- HCP_PLANS=200 asks more; HCP_SEED has the city and the questions be others.
 local world = require "world"
+local transit = require "transit"
 
-local quote = world.quote
 local PLANS, SEED = tonumber(os.getenv "HCP_PLANS" or 20), tonumber(os.getenv "HCP_SEED" or 1)
 local STATIONS, LINES, TRIPS, LENGTH = 300, 80, 4000, 25
 
@@ -147,27 +147,15 @@ describe("plan", function()
   local w, trips, walks
 
   setup(function()
-    w = world.new()
-    local install = "chmod 711 %s; umask 022; cp -R %s/packs/transit %s/packs/ && chmod -R u+rwX,go-w %s/packs/transit"
-    assert(os.execute(install:format(quote(w.dir), quote(world.source), quote(w.root), quote(w.root))))
-    w:policy([[
-grants: [ { principal: "*", capabilities: ["transit.*"] } ]
-packs: { transit: { bins: [./bin/transit], sandbox: { limits: { timeout: 10m, cpu: 5m, memory: 1G } } } }
-]])
-    w:activate("transit")
-    assert.is_true(w:exec("transit", "doctor").ok)
+    w = transit.world()
     trips, walks = city()
     for name, text in pairs(texts(trips, walks)) do
-      world.write(w.state .. "/workspaces/default/-/transit/city/" .. name .. ".txt", text)
+      world.write(w.place .. "city/" .. name .. ".txt", text)
     end
   end)
   teardown(function() w:close() end)
 
-  local function run(verb, args)
-    local envelope, _, err = w:exec("transit", verb, args)
-    assert.is_true(envelope.ok, (envelope.error or "") .. err)
-    return envelope.result
-  end
+  local function run(verb, args) return transit.run(w, verb, args) end
 
   -- Each leg is one of the feed, and follows on the one before.
   local function check(q, journey, context)

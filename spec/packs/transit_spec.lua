@@ -1,60 +1,26 @@
 -- The transit pack on the real sqlite3 and unzip: what GTFS allows is understood, what it doesn't is refused in one
 -- sentence, and then the feed that was there still answers.
 local world = require "world"
+local transit = require "transit"
 
-local quote = world.quote
-
--- A feed of one line: a weekday's train over midnight, and its platforms.
-local function feed()
-  return {
-    agency = "agency_name,agency_timezone\nA,Europe/Vienna\n",
-    stops = "stop_id,stop_name,parent_station,location_type\na,Alpha,,\nb,Beta,,1\nb1,Beta 1,b,0\nc,Gamma,,\n",
-    routes = "route_id,route_short_name,route_type\nr,R,2\n",
-    trips = "trip_id,route_id,service_id,trip_headsign\nt,r,s,Gamma\n",
-    stop_times = "trip_id,stop_id,stop_sequence,arrival_time,departure_time\n" ..
-      "t,a,1,23:50:00,23:50:00\nt,b1,5,24:10:00,24:11:00\nt,c,9,24:30:00,24:30:00\n",
-    calendar = "service_id,monday,tuesday,wednesday,thursday,friday,saturday,sunday,start_date,end_date\n" ..
-      "s,1,1,1,1,1,0,0,20260101,20261231\n",
-  }
-end
+-- A train over midnight, and a station with a platform.
+local over_midnight = {
+  stops = "stop_id,stop_name,parent_station,location_type\na,Alpha,,\nb,Beta,,1\nb1,Beta 1,b,0\nc,Gamma,,\n",
+  stop_times = "trip_id,stop_id,stop_sequence,arrival_time,departure_time\n" ..
+    "t,a,1,23:50:00,23:50:00\nt,b1,5,24:10:00,24:11:00\nt,c,9,24:30:00,24:30:00\n",
+}
 
 describe("transit", function()
-  local w, place
-
-  setup(function()
-    w = world.new()
-    local install = "chmod 711 %s; umask 022; cp -R %s/packs/transit %s/packs/ && chmod -R u+rwX,go-w %s/packs/transit"
-    assert(os.execute(install:format(quote(w.dir), quote(world.source), quote(w.root), quote(w.root))))
-    w:policy([[
-grants: [ { principal: "*", capabilities: ["transit.*"] } ]
-packs: { transit: { bins: [./bin/transit], sandbox: { limits: { timeout: 10m, cpu: 60s, memory: 1G } } } }
-]])
-    w:activate("transit")
-    assert.is_true(w:exec("transit", "doctor").ok)
-    place = w.state .. "/workspaces/default/-/transit/"
-  end)
+  local w
+  setup(function() w = transit.world() end)
   teardown(function() w:close() end)
 
-  local function run(verb, args)
-    local envelope, _, err = w:exec("transit", verb, args)
-    assert.is_true(envelope.ok, (envelope.error or "") .. err)
-    return envelope.result
-  end
+  local function run(verb, args) return transit.run(w, verb, args) end
 
   local function refused(verb, args)
     local envelope = w:exec("transit", verb, args)
     assert.is_false(envelope.ok, verb)
     return envelope.error
-  end
-
-  local function put(files)
-    assert(os.execute("rm -rf " .. quote(place .. "feed")))
-    for name, text in pairs(files) do world.write(place .. "feed/" .. name .. ".txt", text) end
-  end
-
-  local function take(files)
-    put(files)
-    return run("import", { feed = "feed", confirm = true })
   end
 
   -- The first two.
@@ -90,7 +56,7 @@ packs: { transit: { bins: [./bin/transit], sandbox: { limits: { timeout: 10m, cp
 
   it("knows days of service and the hours beyond them", function()
     assert.same({ agency = "A", timezone = "Europe/Vienna", stops = 4, routes = 1, trips = 1, stop_times = 3,
-      first_day = "2026-01-01", last_day = "2026-12-31" }, take(feed()))
+      first_day = "2026-01-01", last_day = "2026-12-31" }, transit.take(w, transit.feed(over_midnight)))
     -- 2026-01-09 is a Friday
     assert.same({ "2026-01-09T23:50:00 a t" }, departures("a", "2026-01-09", "23:00"))
     assert.same({ "2026-01-10T00:11:00 b1 t" }, departures("b", "2026-01-09", "23:00"))
@@ -105,14 +71,14 @@ packs: { transit: { bins: [./bin/transit], sandbox: { limits: { timeout: 10m, cp
   end)
 
   it("walks on from a ride to where an earlier walk led", function()
-    local files = feed()
+    local files = transit.feed()
     files.stops = "stop_id,stop_name\na,A\nb,B\nc,C\nd,D\ne,E\n"
     files.trips = "trip_id,route_id,service_id\none,r,s\ntwo,r,s\n"
     files.stop_times = "trip_id,stop_id,stop_sequence,arrival_time,departure_time\n" ..
       "one,a,1,8:00:00,8:00:00\none,b,2,8:10:00,8:10:00\none,e,3,8:12:00,8:12:00\n" ..
       "two,e,1,8:16:00,8:16:00\ntwo,c,2,8:20:00,8:20:00\n"
     files.transfers = "from_stop_id,to_stop_id,transfer_type,min_transfer_time\nb,c,2,300\nc,d,2,300\n"
-    take(files)
+    transit.take(w, files)
     local function plan(to, options)
       options = options or {}
       options.from, options.to, options.date, options.time = "a", to, "2026-06-08", "08:00"
@@ -135,7 +101,7 @@ packs: { transit: { bins: [./bin/transit], sandbox: { limits: { timeout: 10m, cp
   it("is in order, and its own specs hold and try every command", function()
     local status, out = w:cli { "pack", "lint", "transit" }
     assert.same({ 0, '{"ok":true,"problems":[]}\n' }, { status, out })
-    status, out = w:cli({ "pack", "test", "--coverage", "transit" }, { env = "TMPDIR=" .. quote(w.dir) })
+    status, out = w:cli({ "pack", "test", "--coverage", "transit" }, { env = "TMPDIR=" .. world.quote(w.dir) })
     assert.equal(0, status, out)
     assert.truthy(out:find("5 successes / 0 failures / 0 errors / 0 pending", 1, true), out)
   end)

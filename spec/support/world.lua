@@ -86,6 +86,14 @@ function world:pack(id, files)
   end
 end
 
+-- A pack of this repository. Whoever its program runs as passes through the world's folder.
+function world:ship(id)
+  posix.chmod(self.dir, "711")
+  local copy = self.root .. "/packs/" .. id
+  assert(os.execute(("umask 022; cp -R %s %s && chmod -R u+rwX,go-w %s"):format(quote(world.source .. "/packs/" .. id),
+    quote(copy), quote(copy))))
+end
+
 function world:policy(text, name)
   self:put("policies/" .. (name or "spec") .. ".yaml", "hcp: 1\n" .. text)
 end

@@ -27,7 +27,11 @@ CREATE TEMP VIEW refs AS
   UNION ALL SELECT 'stops', rowid, 'parent_station', parent_station FROM stops
     WHERE parent_station <> '' AND parent_station NOT IN (SELECT stop_id FROM stops)
   UNION ALL SELECT 'frequencies', rowid, 'trip_id', trip_id FROM frequencies
-    WHERE trip_id IS NULL OR trip_id NOT IN (SELECT trip_id FROM trips);
+    WHERE trip_id IS NULL OR trip_id NOT IN (SELECT trip_id FROM trips)
+  UNION ALL SELECT 'transfers', rowid, 'from_stop_id', from_stop_id FROM transfers
+    WHERE from_stop_id <> '' AND from_stop_id NOT IN (SELECT stop_id FROM stops)
+  UNION ALL SELECT 'transfers', rowid, 'to_stop_id', to_stop_id FROM transfers
+    WHERE to_stop_id <> '' AND to_stop_id NOT IN (SELECT stop_id FROM stops);
 
 INSERT INTO problem SELECT text FROM long;
 INSERT INTO problem
@@ -65,6 +69,12 @@ INSERT INTO problem
 INSERT INTO problem
   SELECT 'calendar_dates.txt: ' || date || ' is there twice for service ' || substr(service_id, 1, 80) FROM calendar_dates
     GROUP BY service_id, date HAVING count(DISTINCT exception_type) > 1 LIMIT 1;
+INSERT INTO problem
+  SELECT 'transfers.txt: row ' || rowid || ': min_transfer_time is no number of seconds' FROM transfers
+    WHERE min_transfer_time GLOB '*[^0-9]*' OR length(min_transfer_time) > 6 LIMIT 1;
+INSERT INTO problem
+  SELECT 'agency.txt: row ' || rowid || ': agency_timezone is no time zone' FROM agency
+    WHERE agency_timezone GLOB '*[^A-Za-z0-9_/+-]*' LIMIT 1;
 INSERT INTO problem
   SELECT 'agency.txt: agency_timezone is empty' WHERE NOT EXISTS (SELECT * FROM agency WHERE agency_timezone <> '');
 
