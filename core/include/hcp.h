@@ -7,8 +7,20 @@
  * only misuse and lack of memory are C errors.
  *
  * The library never changes the host's signal handlers, working directory, umask, environment
- * or locale, prints nothing and never exits. Strings passed in are copied unless it says
- * "borrowed".
+ * or locale, prints nothing and never exits.
+ *
+ * What holds for every function, where its comment says nothing else:
+ *
+ * - Ownership: what is passed in is copied or read before the call returns. What comes out
+ *   through `**out` or a return of hcp_..._new is the caller's to free; an hcp_str that comes
+ *   out is borrowed from the object it was asked of. A callback's `user` is the host's, and
+ * must live until the object it was given to is freed (options: until the runtime is closed).
+ * - Threads: by the type of its first argument, as the types below say. Callbacks may come on
+ *   several threads at once, and must not use longjmp or exceptions to leave.
+ * - Errors: HCP_EINVAL where a pointer that is needed is NULL, a call is of another runtime, or
+ *   a value isn't what the comment says; HCP_ENOMEM. Then *out is NULL. Where there is an
+ *   `err`, it may be NULL; it says why, and is to be read on errors only.
+ * - Since: 0.1. What comes later says so.
  */
 #ifndef HCP_H
 #define HCP_H
@@ -35,7 +47,7 @@ typedef struct hcp_runtime hcp_runtime; /* any thread */
 typedef struct hcp_call hcp_call;       /* one thread at a time, but hcp_call_cancel: any */
 typedef struct hcp_result hcp_result;   /* immutable; any thread may read; the caller frees */
 typedef struct hcp_run hcp_run;         /* a run under way; one thread at a time */
-typedef struct hcp_ask hcp_ask;         /* what a function of the host's is asked */
+typedef struct hcp_ask hcp_ask;         /* what a function of the host's is asked; its thread */
 
 typedef enum {
 	HCP_OK = 0,
@@ -73,13 +85,15 @@ typedef enum { HCP_LOG_DEBUG = 0, HCP_LOG_INFO, HCP_LOG_WARN, HCP_LOG_ERROR } hc
 
 /* The version of the library that is linked, (major << 16) | (minor << 8) | patch. */
 HCP_API uint32_t hcp_version(void);
+/* A few words, static; never NULL. Any thread. */
 HCP_API const char *hcp_status_text(hcp_status s);
-HCP_API hcp_str hcp_str_from(const char *text); /* borrowed; NULL gives {NULL, 0} */
+/* `text` with its length, borrowed; NULL gives {NULL, 0}. Any thread. */
+HCP_API hcp_str hcp_str_from(const char *text);
 
 /* ---- options ---- */
 
-HCP_API hcp_options *hcp_options_new(void); /* NULL: out of memory */
-HCP_API void hcp_options_free(hcp_options *o);
+HCP_API hcp_options *hcp_options_new(void);    /* NULL: out of memory */
+HCP_API void hcp_options_free(hcp_options *o); /* NULL is fine */
 /* The root and state folders; without them $HCP_ROOT, $HCP_STATE and the defaults count. A root
  * that is named and isn't there is an error, never a reason to look further. */
 HCP_API hcp_status hcp_options_root(hcp_options *o, const char *dir);
@@ -92,8 +106,9 @@ HCP_API hcp_status hcp_options_max_runs(hcp_options *o, unsigned n);
 /* For looking alone: nothing is created, no state folder and no log, and every run is refused.
  * hcp_explain, hcp_describe and hcp_session work. */
 HCP_API hcp_status hcp_options_read_only(hcp_options *o);
-/* One line without its newline, redacted. Called on the thread of the run; it must not call
- * into the library. */
+/* One line without its newline, redacted, borrowed. Called on the thread of the run, and on
+ * several at once where a script has commands run side by side; it must not call into the
+ * library. NULL: nobody listens, the default. */
 typedef void hcp_log_fn(void *user, hcp_log_level level, hcp_str line);
 HCP_API hcp_status hcp_options_log(hcp_options *o, hcp_log_fn *fn, void *user);
 
@@ -156,7 +171,7 @@ HCP_API void hcp_close(hcp_runtime *rt);
 /* ---- calls ---- */
 
 HCP_API hcp_call *hcp_call_new(hcp_runtime *rt); /* NULL: out of memory */
-HCP_API void hcp_call_free(hcp_call *c);
+HCP_API void hcp_call_free(hcp_call *c);         /* NULL is fine; also after hcp_close */
 /* [A-Za-z0-9_.-]{1,64}; default "default". */
 HCP_API hcp_status hcp_call_session(hcp_call *c, const char *name);
 /* What the invoker asks to act as; NULL: nothing asked. Checked against the principal (§6.3
@@ -178,7 +193,7 @@ HCP_API hcp_status hcp_call_no_peer(hcp_call *c);
  * a call is denied. NULL: not said. */
 HCP_API hcp_status hcp_call_principal(hcp_call *c, const char *json);
 /* A limit on the whole run from the start of hcp_exec, milliseconds; 0: the command's own
- * alone. */
+ * alone. HCP_EINVAL: over 146 years. */
 HCP_API hcp_status hcp_call_deadline_ms(hcp_call *c, uint64_t ms);
 /* For pack authors: tells each call that a program of the run was refused, by the sandbox or by
  * the system, once, as a line like "openat /etc/shadow: Permission denied (...)". The program
@@ -219,7 +234,8 @@ HCP_API void hcp_call_cancel(hcp_call *c);
 /* ---- runs ---- */
 
 /* Runs one envelope. `c` may be NULL. Blocks. *out is set on HCP_OK only: a result envelope,
- * `ok: false` for whatever was refused or failed. */
+ * `ok: false` for whatever was refused or failed. HCP_EBUSY: too many runs, or `c` has one.
+ * HCP_ENOMEM may be memory for the result alone: the audit log tells whether it ran. */
 HCP_API hcp_status hcp_exec(hcp_runtime *rt, hcp_call *c, hcp_str envelope, hcp_result **out);
 
 /* The same without blocking, for an event loop. The envelope is copied. The run goes on in a
@@ -252,8 +268,10 @@ typedef struct {
 HCP_API hcp_status hcp_explain(hcp_runtime *rt, hcp_call *c, hcp_str envelope,
 			       const hcp_suppose *as, hcp_result **out, hcp_error *err);
 
+/* Of a result, by any number of threads; strings are borrowed until hcp_result_free. NULL is a
+ * result that isn't ok, with "" for every string and step 0. */
 HCP_API hcp_str
-hcp_result_json(const hcp_result *r); /* the envelope; borrowed until hcp_result_free */
+hcp_result_json(const hcp_result *r); /* the envelope, or the object asked for */
 HCP_API int hcp_result_ok(const hcp_result *r);
 /* The step that refused or failed: 0 the envelope or the configuration, 1 to 9; 9 where it is
  * ok. */
@@ -270,7 +288,7 @@ HCP_API int hcp_result_fits(const hcp_result *r);
  * `args`. "" where there is nothing to ask. */
 HCP_API hcp_str hcp_result_question(const hcp_result *r);
 HCP_API hcp_str hcp_result_run_id(const hcp_result *r); /* "" where none was given */
-HCP_API void hcp_result_free(hcp_result *r);
+HCP_API void hcp_result_free(hcp_result *r);            /* NULL is fine; also after hcp_close */
 
 /* ---- workspaces ---- */
 
