@@ -58,7 +58,7 @@ for _, tier in ipairs { "strong", "light" } do
     it("that blocks all signals hands on none of that, and keeps its mask", function() host "blocks-signals" end)
     it("without standard descriptors keeps none of theirs", function() host "closed-stdio" end)
     it("with descriptors above its limit of 64 hands on none", function() host "few-descriptors" end)
-    it("keeps its handlers, umask, working directory, limits and environment", function() host "untouched" end)
+    it("keeps its handlers, mask, umask, ids, folder, limits, locale, environment and descriptors", function() host "untouched" end)
     it("holds no more output than the limit", function() host "endless-output" end)
 
     it("that is killed takes its run along, though a copy of it lives on with all of its descriptors", function()

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <locale.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -460,29 +461,114 @@ static void three_hundred(void)
 
 /* ---- the host's own ---- */
 
+static volatile sig_atomic_t children; /* what the handler of SIGCHLD was called for */
+
+static void count_child(int sig)
+{
+	(void)sig;
+	children++;
+}
+
+/* What the kernel knows of this thread that a library could change. */
+static char *condition(void)
+{
+	static const char *const lines[] = {
+	    "Umask:",  "Uid:",    "Gid:",    "Groups:", "SigPnd:", "SigBlk:", "SigIgn:",
+	    "SigCgt:", "ShdPnd:", "CoreDum", "NoNewPr", "Cap",     "Seccomp:"};
+	char *all = picture("/proc/self/status"), *kept = calloc(1, strlen(all) + 64),
+	     *next = all;
+	char *line;
+
+	while ((line = strsep(&next, "\n")))
+		for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+			if (strncmp(line, lines[i], strlen(lines[i])) == 0)
+				strcat(strcat(kept, line), "\n");
+	free(all);
+	sprintf(kept + strlen(kept), "dumpable %d, parent's end %d, nice %d\n",
+		prctl(PR_GET_DUMPABLE), prctl(PR_GET_CHILD_SUBREAPER, &(int){0}),
+		getpriority(PRIO_PROCESS, 0));
+	return kept;
+}
+
+static void *nothing(void *unused)
+{
+	return unused;
+}
+
+/* All of it other than a program begins with. A first thread comes with a handler of the C
+ * library's. */
+static void set_up(void)
+{
+	struct sigaction act = {.sa_handler = count_child, .sa_flags = SA_RESTART};
+	struct rlimit core = {0, 0};
+	sigset_t some;
+
+	pthread_join(begin(nothing, NULL), NULL);
+	sigaction(SIGCHLD, &act, NULL);
+	sigaction(SIGPIPE, &act, NULL);
+	signal(SIGHUP, SIG_IGN);
+	sigemptyset(&some);
+	sigaddset(&some, SIGUSR2);
+	pthread_sigmask(SIG_BLOCK, &some, NULL);
+	umask(0);
+	if (chdir(shared) < 0 || setrlimit(RLIMIT_CORE, &core) < 0 ||
+	    setenv("HCP_HOST", "its own", 1) < 0 || !setlocale(LC_ALL, "C.UTF-8"))
+		fail("set_up", strerror(errno));
+}
+
+/* The environment as the C library has it. */
+static char *environment(void)
+{
+	size_t n = 0;
+	char *all;
+
+	for (char **e = environ; *e; e++)
+		n += strlen(*e) + 1;
+	all = calloc(1, n + 1);
+	for (char **e = environ; *e; e++)
+		strcat(strcat(all, *e), "\n");
+	return all;
+}
+
+static void same_text(const char *what, char *before, char *after)
+{
+	if (strcmp(before, after) != 0)
+		fail(what, after);
+	free(before);
+	free(after);
+}
+
 static void untouched(void)
 {
-	struct sigaction before[32], after;
-	char cwd[512], *limits = picture("/proc/self/limits"),
-		       *environment = picture("/proc/self/environ");
-	mode_t mask = umask(0);
+	struct sigaction before[65], after;
+	char *is, *cwd, *limits, *environ_is, *fds, *speaks;
 
-	umask(mask);
-	for (int sig = 1; sig < 32; sig++)
+	set_up();
+	is = condition();
+	cwd = getcwd(NULL, 0);
+	limits = picture("/proc/self/limits");
+	environ_is = environment();
+	speaks = strdup(setlocale(LC_ALL, NULL));
+	for (int sig = 1; sig < 65; sig++)
 		sigaction(sig, NULL, &before[sig]);
-	if (!getcwd(cwd, sizeof(cwd)))
-		fail("getcwd", strerror(errno));
+	a_few(); /* the first opens the log */
+	fds = picture("/proc/self/fd");
 	a_few();
-	for (int sig = 1; sig < 32; sig++)
+	cancelled();
+	late();
+	for (int sig = 1; sig < 65; sig++)
 		if (sigaction(sig, NULL, &after) == 0 &&
-		    after.sa_handler != before[sig].sa_handler)
+		    (after.sa_handler != before[sig].sa_handler ||
+		     after.sa_flags != before[sig].sa_flags))
 			fail("host", "a signal's handler changed");
-	if (umask(mask) != mask)
-		fail("host", "its umask changed");
-	if (strcmp(cwd, getcwd((char[512]){0}, 512)) != 0)
-		fail("host", "its working directory changed");
+	if (children != 0)
+		fail("host", "a handler of its own was called");
+	same_text("condition", is, condition());
+	same_text("working directory", cwd, getcwd(NULL, 0));
+	same_text("environment", environ_is, environment());
+	same_text("locale", speaks, strdup(setlocale(LC_ALL, NULL)));
 	same("/proc/self/limits", limits);
-	same("/proc/self/environ", environment);
+	same("/proc/self/fd", fds);
 }
 
 /* No more than the limit of a stream is held, whatever is printed. */
