@@ -15,7 +15,7 @@ set(HCP_CORE_SOURCES
   script/json_path.c script/l_http_request.c script/l_http.c script/l_jwt.c
   argv/string.c argv/compile.c argv/advise.c argv/render.c argv/files.c
   pack/number.c pack/pattern.c pack/schema.c pack/schema_validate.c pack/schema_values.c
-  pack/tables.c pack/read.c pack/pack.c pack/manifest.c pack/command.c pack/wrap.c pack/policies.c
+  pack/tables.c pack/read.c pack/pack.c pack/cache.c pack/manifest.c pack/command.c pack/wrap.c pack/policies.c
   pack/describe.c pack/list.c pack/requires.c
   pack/lockfile.c pack/signature.c pack/needs.c pack/stage.c pack/stage_fill.c
   session/store.c session/session.c

@@ -152,7 +152,7 @@ static int with_adapter(struct run *r, int (*use)(struct run *, struct script_ca
 {
 	AUTO_FREE char *source = NULL;
 	char path[128];
-	struct script_call call = {.role = SCRIPT_ADAPTER, .name = path};
+	struct script_call call = {.role = SCRIPT_ADAPTER, .pool = r->rt->stacks, .name = path};
 	struct net_grant net = run_net_grant(r, &r->granted->http_hosts);
 	struct hcp_err err = {0};
 	json_t *command, *ctx;

@@ -217,7 +217,8 @@ int operator_script_run(struct run *r, const struct operator_script *script,
 {
 	struct operator_call c = {r, script, kind_of(script->role)};
 	struct net_grant net = run_net_grant(r, script->hosts);
-	struct script_call call = {.role = script->role, .export = script->export};
+	struct script_call call = {
+	    .role = script->role, .pool = r->rt->stacks, .export = script->export};
 	AUTO_FREE char *source = NULL;
 
 	if (!c.kind)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Step 1: resolve the pack. It is opened and read once; every later step works on that reading.
- * A nested run in its parent's pack shares the parent's. */
+/* Step 1: resolve the pack. It is read once, if it isn't as it was read before; every later
+ * step works on that reading. A nested run in its parent's pack shares the parent's. */
 #include "exec/exec.h"
 
 #include <string.h>
@@ -59,7 +59,8 @@ int step_pack(struct run *r)
 	/* the whole id, as it was asked for: what pack_open says is for people */
 	if (!name_is_id(r->pack_id))
 		return run_refuse(r, EXIT_DENIED, "unknown pack %s", r->pack_id);
-	if (pack_open(&r->snap->root, &r->snap->set, r->pack_id, &r->pack, &err) < 0)
+	if (pack_cache_open(&r->snap->packs, &r->snap->root, &r->snap->set, r->pack_id,
+			    &r->pack, &err) < 0)
 		return run_refuse_err(r, EXIT_DENIED, "", &err);
 	r->pack_owned = true;
 	if (policy_check_pack(r->snap->policy, r->pack, &err) == 0)

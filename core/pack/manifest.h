@@ -104,6 +104,11 @@ int pack_load_policies(struct pack *p, struct conf_faults *all,
 /* One of the settings' folders that packs lie in. 1: open, 0: there is none, -1: error. */
 int pack_open_parent(const struct root *root, const char *dir, int *out,
 		     struct hcp_err *err) HCP_MUST_CHECK;
+/* The first of them that holds a folder `id`: *dir is its name as the settings have it. 1, 0,
+ * -1 as above. */
+int pack_find(const struct root *root, const struct settings *set, const char *id, int *fd,
+	      const char **dir, struct hcp_err *err) HCP_MUST_CHECK;
+void pack_mark(const struct stat *st, struct pack_mark *out);
 /* Reads the folder p->fd: p->files and p->digest. */
 int pack_read(struct pack *p, struct hcp_err *err) HCP_MUST_CHECK;
 /* The digest of what was read, one path left out (NULL: none). */

@@ -77,24 +77,21 @@ int pack_open_parent(const struct root *root, const char *dir, int *out, struct 
 	return hcp_fail(err, why.code, "%s", why.text);
 }
 
-/* The same for a pack's folder, in whichever comes first. */
-static int find_folder(const struct root *root, const struct settings *set, struct pack *p,
-		       struct hcp_err *err)
+int pack_find(const struct root *root, const struct settings *set, const char *id, int *fd,
+	      const char **dir, struct hcp_err *err)
 {
 	for (size_t i = 0; i < set->packs.count; i++) {
-		const char *dir = set->packs.items[i];
 		struct hcp_err why = {0};
 		AUTO_FD packs = -1;
-		int rc = pack_open_parent(root, dir, &packs, err);
+		int rc;
 
+		*dir = set->packs.items[i];
+		rc = pack_open_parent(root, *dir, &packs, err);
 		if (rc < 0)
 			return -1;
 		if (rc == 0)
 			continue;
-		p->shown = arena_printf(&p->arena, "%s/%s", dir, p->id);
-		if (!p->shown)
-			return hcp_fail_nomem(err);
-		if (trust_open_dir(packs, p->id, dir, &p->fd, &why) == 0)
+		if (trust_open_dir(packs, id, *dir, fd, &why) == 0)
 			return 1;
 		if (!is_missing(&why, errno))
 			return hcp_fail(err, why.code, "%s", why.text);
@@ -127,15 +124,21 @@ static int set_path(struct pack *p, struct hcp_err *err)
 static int find_and_read(const struct root *root, const struct settings *set, struct pack *p,
 			 struct hcp_err *err)
 {
-	int rc = find_folder(root, set, p, err);
+	const char *dir;
+	int rc = pack_find(root, set, p->id, &p->fd, &dir, err);
 	struct stat st;
 
 	if (rc <= 0)
 		return rc;
+	p->shown = arena_printf(&p->arena, "%s/%s", dir, p->id);
+	if (!p->shown)
+		return hcp_fail_nomem(err);
 	if (fstatat(p->fd, "pack.yaml", &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return hcp_fail_errno(err, "%s/pack.yaml", p->shown);
 	if (set_path(p, err) < 0 || pack_read(p, err) < 0)
 		return -1;
+	if (fstatat(root->fd, LOCKFILE, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		pack_mark(&st, &p->lock);
 	return lockfile_check(root, p, err) < 0 ? -1 : 1;
 }
 
@@ -241,7 +244,7 @@ int pack_open(struct root *root, const struct settings *set, const char *id, str
 
 void pack_close(struct pack *p)
 {
-	if (!p)
+	if (!p || atomic_fetch_sub(&p->shared, 1) > 0)
 		return;
 	for (size_t i = 0; i < p->command_count; i++) {
 		if (p->commands[i].args)

@@ -9,6 +9,10 @@
 #include "pack/schema.h"
 #include "root/root.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/stat.h>
+
 extern const struct conf_table pack_manifest_table; /* every key of pack.yaml */
 extern const struct conf_table pack_policies_table; /* every key of a pack's policy.yaml */
 
@@ -72,6 +76,18 @@ struct pack_mint {
 	int line; /* of pack.yaml */
 };
 
+/* What stat(2) said of an object before it was read: one that was changed says something else.
+ * All zeros: it wasn't there. */
+struct pack_mark {
+	dev_t dev;
+	ino_t ino;
+	mode_t mode;
+	uid_t uid;
+	gid_t gid;
+	off_t size;
+	struct timespec mtime, ctime;
+};
+
 /* One object of the folder: a regular file, a symbolic link (its text counts as content) or a
  * folder. */
 struct pack_file {
@@ -80,6 +96,7 @@ struct pack_file {
 	size_t size;
 	unsigned char sha256[32]; /* of the content; zeros for a folder */
 	const char *text; /* kept for pack.yaml, policy.yaml, pack.sig and *.lua; else NULL */
+	struct pack_mark mark;
 };
 
 #define PACK_DIGEST_SIZE 72
@@ -103,6 +120,8 @@ struct pack {
 	bool locked;                   /* hcp.lock knows it, and it is what hcp.lock knows */
 	const char *signer;            /* the key that hcp.lock has for it; NULL: none */
 	struct schema_defs *defs;
+	struct pack_mark top, lock; /* the folder, hcp.lock */
+	atomic_uint shared;         /* how many hold it besides the first */
 };
 
 /* Looks for <id> in the settings' pack folders, in order. `id` need not be legal: one that
@@ -114,6 +133,19 @@ int pack_open(struct root *root, const struct settings *set, const char *id, str
 /* The same with the fault as it is and its place; HCP_E_NONE: there is no such pack. */
 int pack_try(struct root *root, const struct settings *set, const char *id, struct pack **out,
 	     struct hcp_err *err) HCP_MUST_CHECK;
+/* Packs that were read, for runs to come: each is what is in the folder now, or it is read
+ * again. One cache belongs to one reading of the settings. Any thread. */
+#define PACK_CACHE_SIZE 32
+struct pack_cache {
+	pthread_mutex_t lock;
+	struct pack *packs[PACK_CACHE_SIZE];
+	unsigned next; /* to be replaced */
+};
+void pack_cache_init(struct pack_cache *c);
+void pack_cache_free(struct pack_cache *c);
+/* As pack_open; the pack may be others', too. */
+int pack_cache_open(struct pack_cache *c, struct root *root, const struct settings *set,
+		    const char *id, struct pack **out, struct hcp_err *err) HCP_MUST_CHECK;
 /* For who wants to mend all faults at once: each is added to *all and the reading goes on. *out
  * is set where the folder could be read; where faults were found it is half a pack, good for
  * its files alone. */

@@ -176,6 +176,7 @@ static int read_entry(struct reading *r, const struct folder *in, const char *na
 	if (fstatat(in->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return hcp_fail_errno(err, "%s", shown);
 	f.mode = st.st_mode;
+	pack_mark(&st, &f.mark);
 	if (S_ISREG(st.st_mode))
 		rc = read_regular(r, in, name, shown, &f, err);
 	else if (S_ISLNK(st.st_mode))
@@ -212,6 +213,12 @@ static int read_folder(struct reading *r, const struct folder *in, struct hcp_er
 	}
 	closedir(dir);
 	return rc;
+}
+
+void pack_mark(const struct stat *st, struct pack_mark *out)
+{
+	*out = (struct pack_mark){st->st_dev, st->st_ino,  st->st_mode, st->st_uid,
+				  st->st_gid, st->st_size, st->st_mtim, st->st_ctim};
 }
 
 static int by_path(const void *a, const void *b)
@@ -259,8 +266,13 @@ int pack_read(struct pack *p, struct hcp_err *err)
 {
 	struct reading r = {.pack = p};
 	const struct folder top = {p->fd, "", p->shown, 0};
-	int rc = read_folder(&r, &top, err);
+	struct stat st;
+	int rc = fstat(p->fd, &st) < 0 ? hcp_fail_errno(err, "%s", p->shown) : 0;
 
+	if (rc == 0) {
+		pack_mark(&st, &p->top);
+		rc = read_folder(&r, &top, err);
+	}
 	if (rc == 0) {
 		p->files = arena_array(&p->arena, r.count + 1, sizeof(*p->files));
 		if (!p->files)

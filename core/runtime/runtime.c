@@ -178,6 +178,7 @@ static void destroy(hcp_runtime *rt)
 {
 	box_host_close(rt->box);
 	net_free(rt->net);
+	script_pool_free(rt->stacks);
 	snapshot_put(rt->snap);
 	pthread_cond_destroy(&rt->idle);
 	pthread_mutex_destroy(&rt->lock);
@@ -222,7 +223,8 @@ hcp_status hcp_open(const hcp_options *o, hcp_runtime **out, hcp_error *err)
 	pthread_mutex_init(&rt->lock, NULL);
 	pthread_mutex_init(&rt->refreshing, NULL);
 	pthread_cond_init(&rt->idle, NULL);
-	if (copy_options(&rt->options, o) == 0)
+	rt->stacks = script_pool_new();
+	if (rt->stacks && copy_options(&rt->options, o) == 0)
 		rt->snap = snapshot_open(&rt->options);
 	if (!rt->snap || open_net(rt) < 0 || rt->snap->broken.code == HCP_E_NOMEM) {
 		destroy(rt);

@@ -9,8 +9,10 @@
 #include "box/box.h"
 #include "include/hcp.h"
 #include "net/net.h"
+#include "pack/pack.h"
 #include "policy/policy.h"
 #include "root/root.h"
+#include "script/script.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -26,6 +28,7 @@ struct snapshot {
 	struct root root;
 	struct settings set;
 	struct policy *policy;
+	struct pack_cache packs;
 	struct audit *audit;
 	char *ca; /* PEM; NULL: the system's authorities */
 	size_t ca_len;
@@ -66,7 +69,8 @@ struct hcp_runtime {
 	unsigned runs;
 	struct hcp_call *active; /* calls with a run under way */
 	struct net *net;         /* what scripts reach hosts through */
-	struct box_host *box;    /* NULL: box_err says why; wraps are refused with it */
+	struct script_pool *stacks;
+	struct box_host *box; /* NULL: box_err says why; wraps are refused with it */
 	struct hcp_err box_err;
 };
 

@@ -52,6 +52,7 @@ struct snapshot *snapshot_open(const hcp_options *o)
 	if (!s)
 		return NULL;
 	atomic_init(&s->refs, 1);
+	pack_cache_init(&s->packs);
 	s->root.fd = s->root.state_fd = s->root.data_fd = -1;
 	if (load(s, o) < 0 && s->broken.code == HCP_E_NONE)
 		hcp_fail(&s->broken, HCP_E_CONFIG, "the configuration could not be read");
@@ -62,6 +63,7 @@ void snapshot_put(struct snapshot *s)
 {
 	if (!s || atomic_fetch_sub(&s->refs, 1) != 1)
 		return;
+	pack_cache_free(&s->packs);
 	audit_close(s->audit);
 	policy_free(s->policy);
 	free(s->ca);
