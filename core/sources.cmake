@@ -24,7 +24,7 @@ set(HCP_CORE_SOURCES
   audit/chain.c audit/record.c audit/files.c audit/lines.c audit/place.c audit/lock.c audit/store.c
   audit/append.c audit/audit.c audit/read.c audit/tail.c audit/verify_chain.c audit/verify_ends.c audit/verify.c
   audit/mend.c audit/recover.c audit/rotate.c audit/copy.c audit/retain.c audit/sign.c audit/export.c
-  box/host.c box/places.c box/scratch.c box/bin.c box/cgroup.c box/trace.c box/filter.c box/plan.c box/plan_json.c box/spawn.c
+  box/host.c box/places.c box/scratch.c box/bin.c box/cgroup.c box/trace.c box/filter.c box/plan.c box/plan_json.c box/spawn.c box/stage.c box/hand.c
   box/facts.c box/cause.c box/run.c box/probe.c
   runtime/where.c runtime/snapshot.c runtime/extend.c runtime/runtime.c runtime/result.c runtime/call.c runtime/start.c runtime/refresh.c runtime/admin.c runtime/permitted.c runtime/problems.c runtime/lint.c runtime/pack_lint.c runtime/pack_trial.c runtime/pack_add.c runtime/pack_sign.c runtime/who.c runtime/secrets.c runtime/schema.c
   runtime/audit.c runtime/doctor.c
@@ -34,7 +34,7 @@ set(HCP_CORE_SOURCES
   exec/wrap.c exec/explain.c exec/workspace.c exec/run.c)
 
 set(HCP_INIT_SOURCES
-  box/init/start.c box/init/main.c box/init/ids.c box/init/root.c box/init/programs.c box/init/landlock.c
+  box/init/start.c box/init/main.c box/init/ids.c box/init/root.c box/init/stage.c box/init/programs.c box/init/landlock.c
   box/init/exec.c box/init/orphans.c box/init/trace.c box/init/supervise.c)
 
 # Serving: between the command line and the public library, bytes in and out.

@@ -61,7 +61,8 @@ struct box_spec {
 	size_t file_count;
 	const char *stdin_data; /* NULL: /dev/null */
 	size_t stdin_len;
-	uid_t user; /* what the child runs as when the runtime is root; never 0 */
+	uid_t user;         /* what the child runs as when the runtime is root; never 0 */
+	const char *tenant; /* runs of different ones share nothing; NULL: of nobody's */
 	/* The operator's cgroup v2 folder, in which the run gets one of its own, called by
 	 * run_id: limits then hold for all of it. NULL: they hold for each process. */
 	const char *cgroup, *run_id;
@@ -101,12 +102,14 @@ int box_scratch(struct box_spec *spec, int dirfd, const char *path, struct arena
 int box_scratch_names(struct box_spec *spec, const char *path, struct arena *a,
 		      struct hcp_err *err) HCP_MUST_CHECK;
 
-/* What a runtime keeps for its runs: the init program's descriptor, checked at open; nothing
- * warm yet. */
+/* What a runtime keeps for its runs: the init program's descriptor, checked at open, the
+ * filters, and stages. Any thread. */
 struct box_host;
 int box_host_open(const char *init_path, struct box_host **out,
 		  struct hcp_err *err) HCP_MUST_CHECK;
 void box_host_close(struct box_host *h);
+/* Lets go of all stages, which hold the mounts that they show. */
+void box_host_forget(struct box_host *h);
 
 typedef int box_stream_fn(void *user, int which, const char *data,
 			  size_t len); /* 1 stdout, 2 stderr */

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -42,17 +43,42 @@ int box_seal(int fd, struct hcp_err *err)
 	return 0;
 }
 
-int box_sealed(const void *data, size_t len, int *out, struct hcp_err *err)
+/* The bytes in a memory file that isn't sealed yet; -1: err says why. */
+static int fill(const void *data, size_t len, struct hcp_err *err)
 {
 	struct hcp_err why = {0};
 	AUTO_FD fd = box_memory(err);
 
-	*out = -1;
 	if (fd < 0)
 		return -1;
 	if (fd_write_all(fd, data, len, &why) < 0)
 		return hcp_fail(err, why.code, "sandbox: spawn unavailable: memory file: %s",
 				why.text);
+	return fd_steal(&fd);
+}
+
+int box_sealed(const void *data, size_t len, int *out, struct hcp_err *err)
+{
+	AUTO_FD fd = fill(data, len, err);
+
+	*out = -1;
+	if (fd < 0 || box_seal(fd, err) < 0)
+		return -1;
+	*out = fd_steal(&fd);
+	return 0;
+}
+
+int box_sealed_plan(const struct box_plan *plan, enum plan_stage stage, int *out,
+		    struct hcp_err *err)
+{
+	const uint32_t word = stage;
+	AUTO_FD fd = fill(plan, plan->size, err);
+
+	*out = -1;
+	if (fd < 0)
+		return -1;
+	if (pwrite(fd, &word, sizeof(word), offsetof(struct box_plan, stage)) != sizeof(word))
+		return hcp_fail_errno(err, "sandbox: spawn unavailable: memory file");
 	if (box_seal(fd, err) < 0)
 		return -1;
 	*out = fd_steal(&fd);
@@ -113,6 +139,7 @@ int box_host_open(const char *init_path, struct box_host **out, struct hcp_err *
 		h->filter_fd[i] = -1;
 	h->init_fd = fd_steal(&fd);
 	h->landlock = box_landlock_abi();
+	box_stages_init(&h->stages);
 	*out = h;
 	return 0;
 }
@@ -124,6 +151,8 @@ void box_host_close(struct box_host *h)
 	for (int i = 0; i < PLAN_SOCKETS_COUNT; i++)
 		fd_close(&h->filter_fd[i]);
 	fd_close(&h->init_fd);
+	box_stages_free(&h->stages);
+	spawn_stacks_free(&h->stacks);
 	pthread_mutex_destroy(&h->lock);
 	free(h);
 }

@@ -5,6 +5,7 @@
  * for a pipe to close, which a process elsewhere could hold open. */
 #include "box/cause.h"
 #include "box/cgroup.h"
+#include "box/hand.h"
 #include "box/host.h"
 #include "box/plan.h"
 #include "box/spawn.h"
@@ -37,15 +38,16 @@ struct live {
 	const struct box_plan *plan;
 	const struct box_io *io;
 	struct box_outcome *out;
-	struct hcp_err *err;
 	struct stream std[2];
 	int pidfd, report_fd;
+	struct box_given given;
 	struct cgroup cgroup;
 	struct trace trace;
 	int64_t start_ns, deadline_ns, kill_ns;
 	int64_t cpu_ns;   /* when the cgroup's processor time is looked at again; 0: never */
 	enum box_end why; /* BOX_FAILED: nobody has cut the run short */
 	bool broken;      /* memory ran out */
+	bool unready;     /* in a stage, something was refused before the program began */
 };
 
 static int64_t now_ns(void)
@@ -56,112 +58,22 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* ---- handing over */
-
-static int make_pipe(int ends[2], struct hcp_err *err)
-{
-	if (pipe2(ends, O_CLOEXEC) < 0) {
-		ends[0] = ends[1] = -1;
-		return hcp_fail_errno(err, "sandbox: spawn unavailable: pipe");
-	}
-	ends[0] = fd_above_stdio(ends[0]);
-	ends[1] = fd_above_stdio(ends[1]);
-	/* the reading end alone: the two are separate open files */
-	if (ends[0] < 0 || ends[1] < 0 || fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0)
-		return hcp_fail_errno(err, "sandbox: spawn unavailable: pipe");
-	return 0;
-}
-
-/* A jail that hcp made belongs to whoever the program runs as; operators' folders keep their
- * owner. */
-static int give_jail(const struct box_spec *spec, const struct box_plan *plan,
-		     struct hcp_err *err)
-{
-	struct stat st;
-
-	if (spec->jail != BOX_JAIL_FOLDER || !spec->jail_ours || geteuid() != 0)
-		return 0;
-	if (fstat(spec->jail_fd, &st) < 0)
-		return hcp_fail_errno(err, "sandbox: workspace");
-	if (st.st_uid == plan->uid && st.st_gid == plan->gid)
-		return 0;
-	if (fchown(spec->jail_fd, plan->uid, plan->gid) < 0)
-		return hcp_fail_errno(err, "sandbox: workspace");
-	return 0;
-}
-
-struct ends {
-	int out[2], errout[2], report[2], trace[2];
-	int plan, input, runtime;
-};
-
-static void close_ends(struct ends *e)
-{
-	for (int i = 0; i < 2; i++) {
-		fd_close(&e->out[i]);
-		fd_close(&e->errout[i]);
-		fd_close(&e->report[i]);
-		fd_close(&e->trace[i]);
-	}
-	fd_close(&e->plan);
-	fd_close(&e->input);
-	fd_close(&e->runtime);
-}
-
-static int open_ends(const struct box_spec *spec, const struct box_plan *plan, struct ends *e,
-		     struct hcp_err *err)
-{
-	if (box_sealed(plan, plan->size, &e->plan, err) < 0)
-		return -1;
-	if (spec->stdin_data &&
-	    box_sealed(spec->stdin_data, spec->stdin_len, &e->input, err) < 0)
-		return -1;
-	e->runtime = fd_above_stdio((int)syscall(SYS_pidfd_open, getpid(), 0));
-	if (e->runtime < 0)
-		return hcp_fail_errno(err, "sandbox: supervise unavailable: pidfd");
-	if (make_pipe(e->out, err) < 0 || make_pipe(e->errout, err) < 0)
-		return -1;
-	if (plan->trace && make_pipe(e->trace, err) < 0)
-		return -1;
-	return make_pipe(e->report, err);
-}
-
 static int fail_layer(struct live *l, const struct box_report *r, struct hcp_err *err);
 
 static int hand_over(struct live *l, struct box_host *h, const struct box_spec *spec,
 		     struct hcp_err *err)
 {
-	struct ends e = {{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}, -1, -1, -1};
-	struct spawn s = {.plan = l->plan, .init_fd = h->init_fd};
-	struct box_report refused = {.what = BOX_REPORT_FAILED};
-	int filter, rc = -1;
+	struct box_given *g = &l->given;
 
-	if (give_jail(spec, l->plan, err) < 0 ||
-	    box_host_filter(h, l->plan->sockets, &filter, err) < 0 ||
-	    open_ends(spec, l->plan, &e, err) < 0)
-		goto out;
-	s.fds[BOX_FD_STDIN] = e.input >= 0 ? e.input : e.plan; /* replaced by the init */
-	s.fds[BOX_FD_STDOUT] = e.out[1];
-	s.fds[BOX_FD_STDERR] = e.errout[1];
-	s.fds[BOX_FD_PLAN] = e.plan;
-	s.fds[BOX_FD_REPORT] = e.report[1];
-	s.fds[BOX_FD_RUNTIME] = e.runtime;
-	s.fds[BOX_FD_FILTER] = filter;
-	s.fds[BOX_FD_CGROUP] = l->cgroup.fd;
-	s.fds[BOX_FD_TRACE] = e.trace[1];
-	if (box_spawn(&s, &l->pidfd, &refused.layer, &refused.error) < 0) {
-		fail_layer(l, &refused, err);
-		goto out;
-	}
-	l->pidfd = fd_above_stdio(l->pidfd);
-	l->std[0].fd = fd_steal(&e.out[0]);
-	l->std[1].fd = fd_steal(&e.errout[0]);
-	l->report_fd = fd_steal(&e.report[0]);
-	l->trace.fd = fd_steal(&e.trace[0]);
-	rc = 0;
-out:
-	close_ends(&e);
-	return rc;
+	if (box_hand_over(h, spec, l->plan, l->cgroup.fd, g, err) < 0)
+		return g->refused.what == BOX_REPORT_FAILED ? fail_layer(l, &g->refused, err)
+							    : -1;
+	l->pidfd = g->pidfd;
+	l->std[0].fd = g->out;
+	l->std[1].fd = g->errout;
+	l->report_fd = g->report;
+	l->trace.fd = g->trace;
+	return 0;
 }
 
 /* ---- while it runs */
@@ -391,8 +303,10 @@ static int judge(struct live *l, struct hcp_err *err)
 
 	while (read(l->report_fd, &r, sizeof(r)) == (ssize_t)sizeof(r)) {
 		r.detail[sizeof(r.detail) - 1] = '\0';
-		if (r.what == BOX_REPORT_FAILED)
+		if (r.what == BOX_REPORT_FAILED) {
+			l->unready = l->given.staged && r.layer < BOX_LAYER_BIN;
 			return fail_layer(l, &r, err);
+		}
 		if (r.what == BOX_REPORT_ENDED) {
 			take_status(r.status, l->out);
 			ended = true;
@@ -496,8 +410,8 @@ static int run(struct live *l, struct box_host *h, const struct box_spec *spec,
 	return give_output(l, err);
 }
 
-int box_run(struct box_host *h, const struct box_spec *spec, const struct box_plan *plan,
-	    const struct box_io *io, struct box_outcome *out, struct hcp_err *err)
+static bool once(struct box_host *h, const struct box_spec *spec, const struct box_plan *plan,
+		 const struct box_io *io, struct box_outcome *out, struct hcp_err *err)
 {
 	struct live l = {.plan = plan,
 			 .io = io,
@@ -506,20 +420,39 @@ int box_run(struct box_host *h, const struct box_spec *spec, const struct box_pl
 			 .trace = {.fd = -1, .fn = io->trace, .user = io->trace_user},
 			 .pidfd = -1,
 			 .report_fd = -1};
-	int cancel, rc;
+
+	memset(out, 0, sizeof(*out));
+	live_init(&l, spec);
+	if (run(&l, h, spec, err) < 0)
+		out->end = BOX_FAILED;
+	live_free(&l);
+	if (l.unready)
+		box_stage_refuse(h, l.given.stage);
+	return !l.unready;
+}
+
+int box_run(struct box_host *h, const struct box_spec *spec, const struct box_plan *plan,
+	    const struct box_io *io, struct box_outcome *out, struct hcp_err *err)
+{
+	struct hcp_err why = {0};
+	int cancel;
 
 	memset(out, 0, sizeof(*out));
 	if (plan->magic != PLAN_MAGIC)
 		return hcp_fail(err, HCP_E_INVALID, "sandbox: the plan is not one to be run");
-	live_init(&l, spec);
 	/* a cancelled thread would leave the tree to itself */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	rc = run(&l, h, spec, err);
-	live_free(&l);
+	/* Nothing has run where a stage wouldn't do: then all is built for this run, and what
+	 * is refused there is the answer. */
+	if (!once(h, spec, plan, io, out, &why)) {
+		memset(&why, 0, sizeof(why));
+		once(h, spec, plan, io, out, &why);
+	}
 	pthread_setcancelstate(cancel, NULL);
-	if (rc < 0)
-		out->end = BOX_FAILED;
-	return rc;
+	if (out->end != BOX_FAILED)
+		return 0;
+	*err = why;
+	return -1;
 }
 
 void box_outcome_free(struct box_outcome *o)

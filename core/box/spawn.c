@@ -52,15 +52,15 @@ static const struct {
 		  {CLONE_NEWPID, BOX_LAYER_PIDNS},   {CLONE_NEWNET, BOX_LAYER_NETNS},
 		  {CLONE_NEWIPC, BOX_LAYER_IPCNS},   {CLONE_NEWUTS, BOX_LAYER_UTSNS}};
 
-static unsigned long namespace_flags(const struct box_plan *p)
+static unsigned long namespace_flags(const struct spawn *s)
 {
 	unsigned long flags = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;
 
-	if (p->tier != PLAN_TIER_STRONG)
+	if (s->plan->tier != PLAN_TIER_STRONG)
 		return 0;
-	if (p->user_first)
+	if (s->plan->user_first && !s->stage)
 		flags |= CLONE_NEWUSER;
-	if (p->own_net)
+	if (s->plan->own_net && (!s->stage || s->stage->net < 0))
 		flags |= CLONE_NEWNET;
 	return flags;
 }
@@ -72,8 +72,8 @@ IN_CHILD static int child_fail(struct launch *l, enum box_layer layer, long resu
 	return 1;
 }
 
-/* Numbers may overlap with what they become, so each goes through a high one first. The table
- * is this child's own copy. */
+/* A number that is also a place goes through a high one first, or it would be lost before its
+ * turn. The table is this child's own copy. */
 IN_CHILD static long place_descriptors(const struct spawn *s)
 {
 	long high[BOX_FD_COUNT + 1], r;
@@ -81,7 +81,8 @@ IN_CHILD static long place_descriptors(const struct spawn *s)
 	for (int i = 0; i <= BOX_FD_COUNT; i++) {
 		int fd = i < BOX_FD_COUNT ? s->fds[i] : s->init_fd;
 
-		high[i] = fd < 0 ? -1 : sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 32);
+		high[i] =
+		    fd < 0 || fd > BOX_FD_COUNT ? fd : sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 32);
 		if (fd >= 0 && high[i] < 0)
 			return high[i];
 	}
@@ -122,7 +123,7 @@ IN_CHILD static int become_init(void *arg)
 
 	if (r < 0)
 		return child_fail(l, BOX_LAYER_SPAWN, r);
-	if (l->flags & CLONE_NEWUSER) {
+	if (l->s->plan->user_first && l->s->plan->tier == PLAN_TIER_STRONG) {
 		r = keep_capabilities();
 		if (r < 0)
 			return child_fail(l, BOX_LAYER_USERNS, r);
@@ -132,11 +133,31 @@ IN_CHILD static int become_init(void *arg)
 	return child_fail(l, BOX_LAYER_INIT, r);
 }
 
+/* The user namespace first: it is what gives the right to enter the others. */
+IN_CHILD static int enter_stage(struct launch *l)
+{
+	const struct box_stage *g = l->s->stage;
+	long r = 0;
+
+	if (g->user >= 0)
+		r = sys2(SYS_setns, g->user, CLONE_NEWUSER);
+	if (r < 0)
+		return child_fail(l, BOX_LAYER_USERNS, r);
+	if (g->net >= 0)
+		r = sys2(SYS_setns, g->net, CLONE_NEWNET);
+	if (r < 0)
+		return child_fail(l, BOX_LAYER_NETNS, r);
+	r = sys2(SYS_setns, g->mnt, CLONE_NEWNS);
+	return r < 0 ? child_fail(l, BOX_LAYER_MNTNS, r) : 0;
+}
+
 IN_CHILD static int middle(void *arg)
 {
 	struct launch *l = arg;
 	int flags = (int)(l->flags | CLONE_VM | CLONE_VFORK | CLONE_PIDFD);
 
+	if (l->s->stage && enter_stage(l))
+		return 1;
 	if (clone(become_init, l->init_stack, flags, l, &l->pidfd) < 0)
 		return child_fail(l, BOX_LAYER_COUNT, -errno);
 	return 0;
@@ -180,7 +201,7 @@ static int run_middle(struct launch *l, unsigned char *stack)
 	while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
 		;
 	if (l->layer == BOX_LAYER_COUNT)
-		l->layer = (int)find_refused(l->flags, stack);
+		l->layer = l->s->stage ? BOX_LAYER_SPAWN : (int)find_refused(l->flags, stack);
 	return l->layer ? -1 : 0;
 }
 
@@ -194,31 +215,69 @@ static void block_signals(uint64_t *old)
 	sys4(SYS_rt_sigprocmask, SIG_BLOCK, SYS_PTR(&all), SYS_PTR(old), sizeof(all));
 }
 
+#define ROOM (2 * (STACK_SIZE + GUARD_SIZE)) /* guard, the init's, guard, the middle's */
+
+/* NULL with errno. */
+static unsigned char *map_stacks(void)
+{
+	unsigned char *low =
+	    mmap(NULL, ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+
+	if (low == MAP_FAILED)
+		return NULL;
+	if (mprotect(low + GUARD_SIZE, STACK_SIZE, PROT_READ | PROT_WRITE) == 0 &&
+	    mprotect(low + ROOM - STACK_SIZE, STACK_SIZE, PROT_READ | PROT_WRITE) == 0)
+		return low;
+	munmap(low, ROOM);
+	return NULL;
+}
+
+/* Taken and given back by exchange: no two threads have the same. */
+static unsigned char *take_stacks(struct spawn_stacks *pool)
+{
+	unsigned char *low = NULL;
+
+	for (int i = 0; i < SPAWN_STACKS && !low; i++)
+		low = atomic_exchange(&pool->idle[i], NULL);
+	return low ? low : map_stacks();
+}
+
+static void give_back(struct spawn_stacks *pool, unsigned char *low)
+{
+	unsigned char *none;
+
+	for (int i = 0; i < SPAWN_STACKS; i++) {
+		none = NULL;
+		if (atomic_compare_exchange_strong(&pool->idle[i], &none, low))
+			return;
+	}
+	munmap(low, ROOM);
+}
+
+void spawn_stacks_free(struct spawn_stacks *pool)
+{
+	for (int i = 0; i < SPAWN_STACKS; i++)
+		if (pool->idle[i])
+			munmap(pool->idle[i], ROOM);
+}
+
 int box_spawn(const struct spawn *s, int *pidfd, uint32_t *layer, int32_t *error)
 {
-	size_t room = 2 * (STACK_SIZE + GUARD_SIZE);
-	struct launch l = {.s = s, .flags = namespace_flags(s->plan), .pidfd = -1};
-	unsigned char *low;
+	struct launch l = {.s = s, .flags = namespace_flags(s), .pidfd = -1};
+	unsigned char *low = take_stacks(s->stacks);
 	uint64_t old;
 
 	*pidfd = -1;
 	*layer = BOX_LAYER_SPAWN;
-	low = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-	if (low == MAP_FAILED) {
+	if (!low) {
 		*error = errno;
-		return -1;
-	}
-	if (mprotect(low + GUARD_SIZE, STACK_SIZE, PROT_READ | PROT_WRITE) < 0 ||
-	    mprotect(low + room - STACK_SIZE, STACK_SIZE, PROT_READ | PROT_WRITE) < 0) {
-		*error = errno;
-		munmap(low, room);
 		return -1;
 	}
 	l.init_stack = low + GUARD_SIZE + STACK_SIZE;
 	block_signals(&old);
-	run_middle(&l, low + room);
+	run_middle(&l, low + ROOM);
 	sys4(SYS_rt_sigprocmask, SIG_SETMASK, SYS_PTR(&old), 0, sizeof(old));
-	munmap(low, room);
+	give_back(s->stacks, low);
 	*layer = (uint32_t)l.layer;
 	*error = l.error;
 	/* an init that failed before its exec left a descriptor all the same */

@@ -2,10 +2,20 @@
 #ifndef HCP_BOX_SPAWN_H
 #define HCP_BOX_SPAWN_H
 
+#include "box/stage.h"
 #include "box/wire.h"
+
+/* Kept between spawns: mapping them anew costs more than most of what they are used for. */
+#define SPAWN_STACKS 4
+struct spawn_stacks {
+	_Atomic(unsigned char *) idle[SPAWN_STACKS];
+};
+void spawn_stacks_free(struct spawn_stacks *pool);
 
 struct spawn {
 	const struct box_plan *plan;
+	const struct box_stage *stage; /* whose namespaces are entered; NULL: all are new */
+	struct spawn_stacks *stacks;
 	int init_fd;
 	int fds[BOX_FD_COUNT]; /* the host's, -1: none; what each becomes is enum BOX_FD_* */
 };

@@ -12,7 +12,7 @@
 #ifndef HCP_BUILD_ID
 #define HCP_BUILD_ID "dev"
 #endif
-#define BOX_BUILD_MARK "hcp-init of build " HCP_BUILD_ID " wire 4"
+#define BOX_BUILD_MARK "hcp-init of build " HCP_BUILD_ID " wire 5"
 
 /* The init's descriptors, placed by the spawner. */
 enum {
@@ -25,6 +25,8 @@ enum {
 	BOX_FD_FILTER,  /* the seccomp program: an array of struct sock_filter */
 	BOX_FD_CGROUP,  /* the run's folder, where it has one */
 	BOX_FD_TRACE,   /* the write end of a pipe, where refused calls are to be told */
+	BOX_FD_STAGE,   /* PLAN_STAGE_MAKE: the socket that takes the namespaces;
+			   PLAN_STAGE_USE: the host's /proc */
 	BOX_FD_COUNT
 };
 
@@ -87,6 +89,12 @@ struct plan_entry {
 	uint64_t dev, ino;
 };
 
+/* Fresh for each run, also where the rest of the root is shared. */
+static inline int plan_is_own(const struct plan_entry *e)
+{
+	return e->kind == PLAN_TMPFS || e->kind == PLAN_PROC;
+}
+
 enum plan_tier { PLAN_TIER_NONE = 0, PLAN_TIER_STRONG, PLAN_TIER_LIGHT, PLAN_TIER_NATIVE };
 /* Which sockets a program may make: chooses among the filters. */
 enum plan_sockets {
@@ -111,10 +119,19 @@ enum plan_rlimit {
 };
 #define PLAN_RLIMIT_KEEP UINT64_MAX
 
-#define PLAN_MAGIC 0x34706368u
+/* A stage is what runs of one kind have in common, built once: a root without what is each
+ * run's own, an empty network, and without root the user namespace that owns them. */
+enum plan_stage {
+	PLAN_STAGE_NONE = 0, /* everything is built for this run */
+	PLAN_STAGE_MAKE,     /* what is shared is built and handed over; nothing runs */
+	PLAN_STAGE_USE       /* this process stands in a copy of it; the rest is the run's */
+};
+
+#define PLAN_MAGIC 0x35706368u
 struct box_plan {
 	uint32_t magic, size;
 	uint32_t tier, sockets;
+	uint32_t stage;
 	uint32_t cgroup;     /* joins the one at BOX_FD_CGROUP */
 	uint32_t trace;      /* tells refused calls at BOX_FD_TRACE */
 	uint32_t user_first; /* clone with NEWUSER (the host isn't root); else drop ids late */

@@ -234,6 +234,7 @@ static void begin(struct job *j, struct run *r)
 	j->spec.jail_fd = -1;
 	j->spec.cgroup = r->snap->set.cgroup;
 	j->spec.run_id = r->id;
+	j->spec.tenant = r->principal.tenant;
 	j->spec.trace = r->call->trace != NULL;
 }
 

@@ -274,6 +274,7 @@ hcp_status hcp_reload(hcp_runtime *rt, hcp_error *err)
 	rt->snap = fresh;
 	pthread_mutex_unlock(&rt->lock);
 	snapshot_put(old);
+	box_host_forget(rt->box);
 	return hcp_check(rt, err);
 }
 

@@ -283,8 +283,12 @@ def ticks(p):
 def starved():
     p = listening()
     _, f = connect()
+    time.sleep(3)  # policies that were written just now are read again for each envelope
     same(good("one\n"), talk(f, ask("echo one")))
-    used = {int(n) for n in os.listdir("/proc/%d/fd" % p.pid)}
+    listing = lambda: {int(n) for n in os.listdir("/proc/%d/fd" % p.pid)}
+    used = listing()
+    while time.sleep(0.5) or listing() != used:  # what the answer's run had is closed after it was sent
+        used = listing()
     before = resource.prlimit(p.pid, resource.RLIMIT_NOFILE)
     free = next(n for n in range(len(used) + 1) if n not in used)
     resource.prlimit(p.pid, resource.RLIMIT_NOFILE, (free, before[1]))

@@ -50,6 +50,10 @@ for _, tier in ipairs { "strong", "light" } do
     it("may run eight commands in a row from eight threads, and sixty-four at a time", function() host "many-threads" end)
     if tier == "strong" then
       it("of a gigabyte is not copied", function() host "big" end)
+      it("that closes or replaces descriptors which aren't its own runs nothing outside of a sandbox", function()
+        w:policy(grants:format(tier, "/opt")) -- a stage has no places beneath /tmp, which is each run's own
+        host "closes-stages"
+      end)
     end
     it("that ignores SIGCHLD learns how programs ended", function() host "ignores-children" end)
     it("that reaps whatever it finds meets no child, and no SIGCHLD", function() host "reaps-all" end)

@@ -39,7 +39,7 @@ if not world.read(world.build .. "/CMakeCache.txt"):match("\nHCP_SANITIZE:[^=]*=
     end)
     after_each(function() w:close() end)
 
-    for verb, step in pairs { run = 3, both = 29 } do
+    for verb, step in pairs { run = 3, both = 23 } do
       it("in a command " .. verb .. " ends in a refusal or a result", function()
         local envelope = ('{"pack_id":"life","verb_key":"%s","args":{"script":"printf x >>%s/mark"}}'):format(verb, shared)
         local status, out, err = world.run { world.build .. "/programs/starved", w.root, w.state, shared .. "/mark", envelope,

@@ -112,11 +112,34 @@ end
 
 local w
 
+-- How many namespaces of stages this process holds.
+function jail.stages()
+  local list = io.popen("ls -l /proc/$PPID/fd")
+  local _, count = list:read("a"):gsub("mnt:%[", "")
+  list:close()
+  return count
+end
+
+-- The same by a runtime that goes on: in the stage which two harmless runs before have made.
+local function send_warm(self, text, options)
+  if options and (options.env or options.before) then return world.send(self, text, options) end
+  local rt <close> = require "hcp".open { root = self.root, state = self.state }
+  local decoded, envelope = pcall(cjson.decode, text)
+  if decoded and type(envelope) == "table" and type(envelope.args) == "table" and envelope.args.code then
+    envelope.args.code = "pass"
+    for _ = 1, 2 do rt:exec(cjson.encode(envelope)) end
+    jail.staged = jail.staged or jail.stages() > 0
+  end
+  local out, info = rt:exec(text)
+  return cjson.decode(out), info.exit, "", out
+end
+
 function jail.open()
   w = world.new()
   w:pack("esc", { ["pack.yaml"] = manifest, ["policy.yaml"] = policy, ["bin/try"] = { program, "755" } })
   w:policy(jail.grants())
   w:activate("esc")
+  if jail.warm then w.send = send_warm end
   jail.secret = w.dir .. "/secret"
   world.write(jail.secret, "the secret\n", "644")
   return w

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Who the program is. Without root, the init wakes up in a user namespace in which nobody has
- * a number yet, and gives itself its own. As root it mounts as root and becomes the sandbox
- * user afterwards, in a user namespace that owns nothing of what was built. In neither case
- * does the program have a capability, a group, or the host's uid 0. */
+ * a number yet, and gives itself its own; in a stage's it goes on into one of the run's. As
+ * root it mounts as root and becomes the sandbox user afterwards, in a user namespace that owns
+ * nothing of what was built. In neither case does the program have a capability, a group, or
+ * the host's uid 0. */
 #include "box/init/init.h"
 
 #include <errno.h>
@@ -32,6 +33,13 @@ void map_user(struct box_init *s)
 	held(BOX_LAYER_USERNS);
 }
 
+/* A user namespace that owns nothing of what was built, neither the mounts nor the network. */
+static void enter_own(struct box_init *s)
+{
+	need(BOX_LAYER_USERNS, sys1(SYS_unshare, CLONE_NEWUSER), "unshare");
+	map_user(s);
+}
+
 static void become_user(struct box_init *s)
 {
 	const struct box_plan *p = s->plan;
@@ -43,8 +51,7 @@ static void become_user(struct box_init *s)
 		return;
 	/* setresuid made /proc/self root's; the maps must be ours to write */
 	need(BOX_LAYER_USERNS, sys5(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0), "dumpable");
-	need(BOX_LAYER_USERNS, sys1(SYS_unshare, CLONE_NEWUSER), "unshare");
-	map_user(s);
+	enter_own(s);
 }
 
 static void drop_capabilities(void)
@@ -88,6 +95,8 @@ void drop_privileges(struct box_init *s)
 {
 	if (!s->plan->user_first && sys1(SYS_geteuid, 0) == 0)
 		become_user(s);
+	else if (s->plan->stage == PLAN_STAGE_USE)
+		enter_own(s);
 	drop_capabilities();
 	/* nobody of this uid may read or trace the init: it has seen the environment */
 	need(BOX_LAYER_IDS, sys5(SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0), "dumpable");

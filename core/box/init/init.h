@@ -15,6 +15,7 @@ struct box_init {
 	uint32_t landlock;
 	int root_fd; /* the new root while it is being built */
 	int proc_fd; /* the host's, to map ids with */
+	int ns_fd;   /* PLAN_STAGE_MAKE: the folder of this process's namespaces */
 	int bin_fd, ruleset_fd;
 	int kill_fd;     /* of the run's cgroup; -1: it has none */
 	int signal_fd;   /* SIGCHLD, and SIGTERM from the runtime */
@@ -54,7 +55,9 @@ size_t text_len(const char *s);
 void map_user(struct box_init *s);        /* ids.c: the map of a user namespace we are in */
 void drop_privileges(struct box_init *s); /* ids.c: to the sandbox user, without capabilities */
 void build_root(struct box_init *s);      /* root.c */
-void make_ruleset(struct box_init *s);    /* landlock.c */
+void finish_root(struct box_init *s);     /* root.c: what a stage leaves to each run */
+_Noreturn void make_stage(struct box_init *s); /* stage.c: hands the namespaces over */
+void make_ruleset(struct box_init *s);         /* landlock.c */
 /* programs.c: what an `exec:` list lets through. */
 void allow_programs(struct box_init *s, long ruleset);
 /* supervise.c */

@@ -89,13 +89,8 @@ static void allow_path(const struct rules *r, const char *path, uint64_t access)
  * only what may be written needs its own. */
 static void allow_written(const struct rules *r, const struct plan_entry *e)
 {
-	const char *path = text_at(r->s, e->dst);
-
-	if (!(e->flags & PLAN_WRITE))
-		return;
-	allow_path(r, path,
-		   e->kind == PLAN_DEVICE ? FS_READ | FS_WRITE | FS_IOCTL_DEV | FS_TRUNCATE
-					  : r->handled & ~(FS_EXECUTE | FS_IOCTL_DEV));
+	if ((e->flags & PLAN_WRITE) && e->kind != PLAN_DEVICE)
+		allow_path(r, text_at(r->s, e->dst), r->handled & ~(FS_EXECUTE | FS_IOCTL_DEV));
 }
 
 static uint64_t rights_of(const struct rules *r, const struct plan_entry *e)
@@ -134,8 +129,11 @@ static void allow_places(const struct rules *r)
 	const struct plan_entry *e =
 	    (const struct plan_entry *)(const void *)(r->s->base + p->entries);
 
-	if (p->tier == PLAN_TIER_STRONG)
+	if (p->tier == PLAN_TIER_STRONG) {
 		allow_path(r, "/", FS_READ | FS_READ_DIR | (p->exec_given ? 0 : FS_EXECUTE));
+		/* where nothing is but the plan's devices, links and /dev/shm */
+		allow_path(r, "/dev", FS_READ | FS_WRITE | FS_IOCTL_DEV | FS_TRUNCATE);
+	}
 	for (uint32_t i = 0; i < p->entry_count; i++) {
 		if (p->tier == PLAN_TIER_STRONG)
 			allow_written(r, &e[i]);

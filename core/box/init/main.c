@@ -83,7 +83,8 @@ static void read_plan(struct box_init *s)
 		fail(BOX_LAYER_INIT, EPROTO, "plan");
 	relocate(s->base, s->plan->argv, s->plan->argc);
 	relocate(s->base, s->plan->envp, s->plan->envc);
-	s->filter = map_file(BOX_FD_FILTER, PROT_READ, &s->filter_size);
+	if (s->plan->stage != PLAN_STAGE_MAKE)
+		s->filter = map_file(BOX_FD_FILTER, PROT_READ, &s->filter_size);
 	sys_close(BOX_FD_PLAN);
 	sys_close(BOX_FD_FILTER);
 }
@@ -117,14 +118,25 @@ static void enter_namespaces(struct box_init *s)
 	held(BOX_LAYER_IPCNS);
 	if (p->own_net)
 		held(BOX_LAYER_NETNS);
-	s->proc_fd = (int)need(BOX_LAYER_USERNS,
-			       sys_open(AT_FDCWD, "/proc", O_PATH | O_DIRECTORY | O_CLOEXEC, 0),
-			       "/proc");
-	if (p->user_first)
+	s->proc_fd =
+	    p->stage == PLAN_STAGE_USE
+		? BOX_FD_STAGE
+		: (int)need(BOX_LAYER_USERNS,
+			    sys_open(AT_FDCWD, "/proc", O_PATH | O_DIRECTORY | O_CLOEXEC, 0),
+			    "/proc");
+	if (p->stage == PLAN_STAGE_MAKE)
+		s->ns_fd = (int)need(
+		    BOX_LAYER_SPAWN,
+		    sys_open(s->proc_fd, "self/ns", O_PATH | O_DIRECTORY | O_CLOEXEC, 0),
+		    "/proc/self/ns");
+	if (p->user_first && p->stage != PLAN_STAGE_USE)
 		map_user(s);
 	need(BOX_LAYER_UTSNS, sys2(SYS_sethostname, SYS_PTR(name), sizeof(name) - 1), NULL);
 	held(BOX_LAYER_UTSNS);
-	build_root(s);
+	if (p->stage == PLAN_STAGE_USE)
+		finish_root(s);
+	else
+		build_root(s);
 }
 
 /* Opened inside the new root and by the path that is seen there; that it is the file which was
@@ -203,6 +215,7 @@ _Noreturn void init_main(void)
 {
 	struct box_init s = {.root_fd = -1,
 			     .proc_fd = -1,
+			     .ns_fd = -1,
 			     .bin_fd = -1,
 			     .ruleset_fd = -1,
 			     .kill_fd = -1,
@@ -216,6 +229,8 @@ _Noreturn void init_main(void)
 		enter_namespaces(&s);
 	else
 		adopt_orphans(&s);
+	if (s.plan->stage == PLAN_STAGE_MAKE)
+		make_stage(&s);
 	open_program(&s);
 	open_stdin(&s);
 	enter_cwd(&s);

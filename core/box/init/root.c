@@ -246,7 +246,8 @@ static void mount_new(struct box_init *s, const struct plan_entry *e)
 	char *dst = text_at(s, e->dst);
 	long flags = MS_NOSUID | MS_NODEV;
 
-	sys_close(make_target(s, dst, 1));
+	if (s->plan->stage != PLAN_STAGE_USE) /* a stage has the places */
+		sys_close(make_target(s, dst, 1));
 	if (proc)
 		flags |= MS_NOEXEC | MS_RDONLY;
 	need(proc ? BOX_LAYER_PROCFS : BOX_LAYER_MOUNT,
@@ -257,6 +258,11 @@ static void mount_new(struct box_init *s, const struct plan_entry *e)
 
 static void make_place(struct box_init *s, const struct plan_entry *e)
 {
+	/* The kernel lets a proc be mounted where one can be seen: also that of a stage. */
+	if (s->plan->stage == PLAN_STAGE_MAKE && e->kind == PLAN_TMPFS) {
+		sys_close(make_target(s, text_at(s, e->dst), 1));
+		return;
+	}
 	switch ((enum plan_kind)e->kind) {
 	case PLAN_FOLDER:
 		make_folder(s, e);
@@ -305,4 +311,16 @@ void build_root(struct box_init *s)
 	for (uint32_t i = 0; i < s->plan->entry_count; i++)
 		make_place(s, &e[i]);
 	switch_root(s);
+}
+
+/* In a copy of a stage's mounts. */
+void finish_root(struct box_init *s)
+{
+	const struct plan_entry *e =
+	    (const struct plan_entry *)(const void *)(s->base + s->plan->entries);
+
+	need(BOX_LAYER_ROOT, sys1(SYS_chdir, SYS_PTR("/")), "/");
+	for (uint32_t i = 0; i < s->plan->entry_count; i++)
+		if (plan_is_own(&e[i]))
+			mount_new(s, &e[i]);
 }
