@@ -1,0 +1,1 @@
+return function(args) return args end
