@@ -308,6 +308,11 @@ static bool watch_mounts(struct box_stages *s)
 {
 	struct pollfd p = {.events = POLLPRI};
 
+	if (s->pid != getpid()) {
+		forget(s);
+		fd_close(&s->mounts);
+		s->pid = getpid();
+	}
 	if (s->mounts < 0)
 		s->mounts = fd_above_stdio(
 		    open("/proc/thread-self/mounts", O_RDONLY | O_CLOEXEC | O_NOCTTY));

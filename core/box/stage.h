@@ -32,6 +32,7 @@ struct box_stages {
 	pthread_mutex_t lock; /* over all of it; the descriptors of one with users stay */
 	struct box_stage slots[STAGE_COUNT];
 	uint64_t takes;
+	pid_t pid;  /* whose they are: a fork shares what tells of mounts, and would miss it */
 	int mounts; /* /proc/.../mounts: tells when the host's mounts change; -1: not open */
 };
 

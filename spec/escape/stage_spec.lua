@@ -90,6 +90,54 @@ out["net"] = done(os.open, "/proc/1/ns/net", os.O_RDONLY)
     for _ = 1, 3 do assert.equal("new", told()) end
   end)
 
+  it("lets no run reach another's abstract socket", function()
+    w:pack("esc", {
+      ["pack.yaml"] = jail.manifest .. [[
+  side: { summary: s, cli: [x], wrap: { workspace: { mode: workspace } }, lock: none, effect: write }
+  both: { summary: s, kind: composite, script: both.lua, effect: write }
+]],
+      ["policy.yaml"] = "hcp: 1\npolicies: { pack: {}, side: {}, both: {} }\n",
+      ["bin/try"] = { jail.program, "755" },
+      ["both.lua"] = [[return function(args, ctx)
+        return ctx.exec_all { { "side", { code = args.one } }, { "side", { code = args.two } } }
+      end]],
+    })
+    rt:close()
+    rt = require "hcp".open { root = w.root, state = w.state }
+    local wait = [[
+import time
+def wait(name):
+    end = time.time() + 60
+    while not os.path.exists(name) and time.time() < end: time.sleep(0.01)
+    return os.path.exists(name)
+]]
+    local one = wait .. [[
+s = socket.socket(socket.AF_UNIX)
+s.bind("\0meet")
+s.listen()
+c = socket.socket(socket.AF_UNIX)
+out["own"] = done(c.connect, "\0meet")
+put("bound")
+out["waited"] = wait("tried")
+]]
+    local two = wait .. [[
+out["waited"] = wait("bound")
+c = socket.socket(socket.AF_UNIX)
+out["other"] = done(c.connect, "\0meet")
+out["net"] = os.readlink("/proc/self/ns/net")
+put("tried")
+]]
+    inside("pass", "side")
+    inside("pass", "side")
+    local scoped = jail.scoped()
+    local text, info = rt:exec(cjson.encode { pack_id = "esc", verb_key = "both", args = { one = one, two = two } })
+    assert.is_true(info.ok, text)
+    local result = cjson.decode(text).result
+    assert.same({ own = "done", waited = true }, result[1])
+    -- from another network namespace there is nobody of that name
+    assert.equal(scoped and "EPERM" or "ECONNREFUSED", result[2].other)
+  end)
+
   if jail.as_root then
     it("goes when the host's mounts change", function()
       local folder = w.dir .. "/shown"
