@@ -17,7 +17,7 @@ describe("git", function()
 
   local function grant(block)
     w:policy(([[
-grants: [ { principal: "user:*", capabilities: ["git.*"] } ]
+grants: [ { principal: "*", capabilities: ["git.*"] } ]
 packs:
   git:
     bins: [git]

@@ -6,11 +6,10 @@ local cjson = require "cjson"
 local quote = world.quote
 
 local function install(w)
-  assert(os.execute(("umask 022; cp -R %s/packs/ledger %s/packs/ && chmod -R u+rwX,go-w %s/packs/ledger"):format(
-    quote(world.source), quote(w.root), quote(w.root))))
+  w:ship("ledger")
   w:policy([[
 grants:
-  - { principal: "user:*", capabilities: ["ledger.*"] }
+  - { principal: "*", capabilities: ["ledger.*"] }
 packs:
   ledger:
     bins: [./bin/ledger]
@@ -319,7 +318,7 @@ describe("ledger", function()
   it("needs the capability of each command", function()
     w:policy([[
 grants:
-  - { principal: "user:*", capabilities: [ledger.read] }
+  - { principal: "*", capabilities: [ledger.read] }
 packs: { ledger: { bins: [./bin/ledger] } }
 ]])
     assert.is_true(w:exec("ledger", "balance").ok)

@@ -13,7 +13,7 @@ describe("sqlite", function()
     w:ship("sqlite")
     assert(os.execute("mkdir -m 777 " .. quote(data)))
     w:policy(([[
-grants: [ { principal: "user:*", capabilities: ["sqlite.*"] } ]
+grants: [ { principal: "*", capabilities: ["sqlite.*"] } ]
 packs:
   sqlite:
     bins: [sqlite3]
