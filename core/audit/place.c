@@ -163,8 +163,12 @@ static int go_on(struct audit *a, struct store_state *s, struct hcp_err *err)
 
 	if (s->head.inode != 0) {
 		store_segment_name(a, s->head.tip.seq, segment);
-		if (fstatat(a->dir, segment, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-		    st.st_ino != s->head.inode || (uint64_t)st.st_size != s->head.size)
+		if (fstatat(a->dir, segment, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+			if (errno != ENOENT)
+				return hcp_fail_errno(err, "%s/%s", a->shown, segment);
+			return truncated(err);
+		}
+		if (st.st_ino != s->head.inode || (uint64_t)st.st_size != s->head.size)
 			return truncated(err);
 		s->head.inode = 0;
 		s->head.size = 0;
@@ -177,17 +181,28 @@ static int go_on(struct audit *a, struct store_state *s, struct hcp_err *err)
 	return 0;
 }
 
-/* Whether the record that ends at `size` carries this hash. */
-static bool ends_with(int fd, uint64_t size, const char *hash)
+/* The record that ends where the head says carries the head's hash. A disk that can't be read
+ * is no truncation: nobody needs to recover from it. */
+static int check_head(const struct audit *a, const struct store_state *s, struct hcp_err *err)
 {
 	char stored[CHAIN_END_SIZE], wanted[CHAIN_END_SIZE + 1];
+	uint64_t size = s->head.size;
+	ssize_t n;
 
-	if (size < CHAIN_END_SIZE)
-		return false;
-	chain_end(hash, wanted);
-	return pread(fd, stored, sizeof(stored), (off_t)(size - CHAIN_END_SIZE)) ==
-		   (ssize_t)sizeof(stored) &&
-	       memcmp(stored, wanted, sizeof(stored)) == 0;
+	if (s->size < size || (size > 0 && size < CHAIN_END_SIZE))
+		return truncated(err);
+	if (size == 0)
+		return 0;
+	chain_end(s->head.tip.hash, wanted);
+	do
+		n = pread(a->log->file.fd, stored, sizeof(stored),
+			  (off_t)(size - CHAIN_END_SIZE));
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return hcp_fail_errno(err, "%s/%s: read", a->shown, a->log_name);
+	if (n != (ssize_t)sizeof(stored) || memcmp(stored, wanted, sizeof(stored)) != 0)
+		return truncated(err);
+	return 0;
 }
 
 /* The last line, where it has the form of a record. Others' records between the head and the
@@ -219,9 +234,8 @@ static int find_end(struct audit *a, const struct store_state *s, struct place *
 
 	if (s->head.inode != 0 && s->head.inode != a->log->file.ino)
 		return truncated(err);
-	if (s->size < s->head.size ||
-	    (s->head.size > 0 && !ends_with(fd, s->head.size, s->head.tip.hash)))
-		return truncated(err);
+	if (check_head(a, s, err) < 0)
+		return -1;
 	p->tip = s->head.tip;
 	p->size = s->head.size;
 	if (s->size > p->size &&
