@@ -72,6 +72,21 @@ static int set(const char *name, const char *value, const char *end)
 		   : 0;
 }
 
+/* hcp.test, the pack's own modules, then where the caller's Lua looks: helpers of an author's
+ * are found as ever. */
+static int set_path(const struct trial *t)
+{
+	const char *caller = getenv("LUA_PATH_5_4");
+	AUTO_BUF path = {0};
+
+	if (!caller)
+		caller = getenv("LUA_PATH");
+	buf_printf(&path, "%s/lua/?.lua;./?.lua;%s", cli_text(t->told, "data"),
+		   caller ? caller : ";;");
+	return path.failed ? cli_fail(CLI_RUNTIME, "out of memory")
+			   : set("LUA_PATH_5_4", path.data, "");
+}
+
 /* Whatever of the caller's would lead hcp elsewhere is replaced. */
 static int set_environment(const struct trial *t, const char *pack)
 {
@@ -85,8 +100,7 @@ static int set_environment(const struct trial *t, const char *pack)
 	unsetenv("HCP_TOKEN_FILE");
 	return set("HCP_ROOT", t->dir, "/root") || set("HCP_STATE", t->dir, "/state") ||
 		       set("HCP_TEST_DIR", t->dir, "") || set("HCP_TEST_PROGRAM", own, "") ||
-		       set("HCP_TEST_PACK", pack, "") ||
-		       set("LUA_PATH_5_4", cli_text(t->told, "data"), "/lua/?.lua;;")
+		       set("HCP_TEST_PACK", pack, "") || set_path(t)
 		   ? CLI_RUNTIME
 		   : 0;
 }

@@ -6,6 +6,7 @@
 #include "base/tree.h"
 #include "base/yaml.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,6 +17,31 @@
 #include <unistd.h>
 
 #define OPEN_FOLDER (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+#define PREFIX ".new-"
+
+void stage_sweep(int parent)
+{
+	int fd = fd_above_stdio(openat(parent, ".", OPEN_FOLDER));
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+
+	if (!dir) {
+		fd_close(&fd);
+		return;
+	}
+	while ((e = readdir(dir))) {
+		const char *hex = e->d_name + sizeof(PREFIX) - 1;
+		struct hcp_err ignored = {0};
+
+		if (!str_starts(e->d_name, PREFIX) || strlen(hex) != 16 ||
+		    strspn(hex, "0123456789abcdef") != 16)
+			continue;
+		if (tree_remove(parent, e->d_name, &ignored) < 0)
+			continue;
+	}
+	closedir(dir);
+}
 
 int stage_begin(struct stage *s, int parent, struct hcp_err *err)
 {
@@ -29,7 +55,7 @@ int stage_begin(struct stage *s, int parent, struct hcp_err *err)
 		return hcp_fail(err, HCP_E_SYS, "libsodium doesn't start");
 	randombytes_buf(random, sizeof(random));
 	sodium_bin2hex(hex, sizeof(hex), random, sizeof(random));
-	snprintf(s->name, sizeof(s->name), ".new-%s", hex);
+	snprintf(s->name, sizeof(s->name), PREFIX "%s", hex);
 	if (mkdirat(parent, s->name, 0700) < 0) {
 		s->name[0] = '\0';
 		return hcp_fail_errno(err, "a folder beside the packs");

@@ -15,6 +15,9 @@ struct stage {
 	size_t count, bytes;
 };
 
+/* Removes what additions that were killed left in `parent`. Only for who holds the lock that
+ * all additions take. What can't be removed stays: it is no pack. */
+void stage_sweep(int parent);
 int stage_begin(struct stage *s, int parent, struct hcp_err *err) HCP_MUST_CHECK;
 /* Closes it, and removes what stage_take hasn't taken. Also after a failed begin. */
 void stage_end(struct stage *s);

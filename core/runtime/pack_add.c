@@ -171,7 +171,10 @@ static int install(struct install *in, struct hcp_err *err)
 static int add(struct install *in, struct hcp_err *err)
 {
 	if (check_owner(in->s, err) < 0 || hold(&in->s->root, &in->held, err) < 0 ||
-	    open_parent(in, err) < 0 || stage_begin(&in->stage, in->parent, err) < 0 ||
+	    open_parent(in, err) < 0)
+		return -1;
+	stage_sweep(in->parent);
+	if (stage_begin(&in->stage, in->parent, err) < 0 ||
 	    stage_fill(&in->stage, in->path, err) < 0 || open_staged(in, err) < 0 ||
 	    judge(in, err) < 0)
 		return -1;

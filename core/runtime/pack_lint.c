@@ -32,6 +32,25 @@ static bool is_verb(const struct pack *p, const char *path)
 	return p->mint && strcmp(p->mint->hook, path) == 0;
 }
 
+/* "script: verbs/month.lua:4: why": the place apart, as with YAML. */
+static void add_script_fault(struct pack_lint *l, const char *path, const struct hcp_err *err)
+{
+	char file[PATH_MAX], begin[PATH_MAX];
+	struct hcp_err fault = {0};
+	const char *text = err->text;
+	int line = 0, n = 0;
+
+	snprintf(begin, sizeof(begin), "script: %s:", path);
+	snprintf(file, sizeof(file), "%s/%s", l->pack->shown, path);
+	if (str_starts(text, begin) && sscanf(text + strlen(begin), "%d: %n", &line, &n) == 1 &&
+	    n)
+		text += strlen(begin) + (size_t)n;
+	else
+		line = 0;
+	hcp_fail_at(&fault, file, line, 0, "%s", text);
+	conf_faults_add(&l->found.errors, &fault);
+}
+
 static void check_scripts(struct pack_lint *l)
 {
 	const struct pack *p = l->pack;
@@ -47,12 +66,8 @@ static void check_scripts(struct pack_lint *l)
 		 */
 		if (strncmp(f->path, "spec/", 5) == 0 && !is_verb(p, f->path))
 			continue;
-		if (script_check(SCRIPT_VERB, f->path, f->text, f->size, &err) < 0) {
-			struct hcp_err fault = {0};
-
-			hcp_fail_at(&fault, p->shown, 0, 0, "%s", err.text);
-			conf_faults_add(&l->found.errors, &fault);
-		}
+		if (script_check(SCRIPT_VERB, f->path, f->text, f->size, &err) < 0)
+			add_script_fault(l, f->path, &err);
 	}
 }
 

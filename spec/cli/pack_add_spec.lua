@@ -96,6 +96,15 @@ describe("hcp pack add", function()
     assert.equal(0, (w:cli { "pack", "verify" }))
   end)
 
+  it("removes what one that was killed left, and nothing else", function()
+    local killed = w.root .. "/packs/.new-0123456789abcdef"
+    world.write(killed .. "/deep/pack.yaml", "hcp: 1\n")
+    world.write(w.root .. "/packs/.new-mine/pack.yaml", "x\n")
+    w:cli { "pack", "add", w.dir .. "/nothing" }
+    local _, left = world.sh("ls -A " .. quote(w.root .. "/packs"))
+    assert.equal(".new-mine\n", left)
+  end)
+
   it("says which packs are work in progress, and doesn't write over one", function()
     w:pack("p", { ["pack.yaml"] = manifest, ["verbs/one.lua"] = script, ["policy.yaml"] = "hcp: 1\npolicies: { one: {} }\n" })
     local _, out = w:cli { "packs" }

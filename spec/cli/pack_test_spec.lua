@@ -93,6 +93,16 @@ end
     assert.same({ 126, "", "hcp: unknown pack nope\n" }, { status, out, err })
   end)
 
+  it("finds modules of the pack's specs and of whoever calls", function()
+    world.write(w.dir .. "/mine/helper_of_mine.lua", "return 'mine'\n")
+    w:pack("p", { ["spec/own.lua"] = "return 'own'\n", ["spec/p_spec.lua"] = head ..
+      'it("x", function() assert.same({ "own", "mine" }, { require "spec.own", (require "helper_of_mine") }) end)\nend)\n' })
+    for _, name in ipairs { "LUA_PATH", "LUA_PATH_5_4" } do
+      local status, out = w:cli({ "pack", "test", "p" }, { env = name .. "=" .. quote(w.dir .. "/mine/?.lua;;") })
+      assert.equal(0, status, out)
+    end
+  end)
+
   it("tells which commands no spec ran", function()
     local status, out, err = test('it("one", function() test.exec("env") test.try("show") end)\n', "--coverage")
     assert.same({ 1, "hcp: 1 of the pack's commands never ran to a good end\n" }, { status, err })
