@@ -21,7 +21,8 @@ install(FILES ${CMAKE_BINARY_DIR}/lua/luarc.json ${CMAKE_BINARY_DIR}/lua/luachec
   DESTINATION ${CMAKE_INSTALL_DATADIR}/hcp/lua)
 
 install(FILES man/hcp.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-install(FILES man/hcp-pack.5 man/hcp-policy.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
+install(FILES man/libhcp.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
+install(FILES man/hcp-pack.5 man/hcp-policy.5 man/hcp.yaml.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES LICENSE NEWS.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

@@ -219,7 +219,7 @@ describe("the documents", function()
   end)
 
   it("include manual pages without a warning", function()
-    for _, page in ipairs { "man/hcp.1", "man/hcp-pack.5", "man/hcp-policy.5" } do
+    for _, page in ipairs { "man/hcp.1", "man/hcp-pack.5", "man/hcp-policy.5", "man/hcp.yaml.5", "man/libhcp.3" } do
       local status, out, err = world.sh("mandoc -Tlint -W warning " .. page)
       assert.same({ 0, "", "" }, { status, out, err })
     end
@@ -229,7 +229,7 @@ describe("the documents", function()
     local tables = {
       ["core/pack/tables.c"] = { "docs/pack.md", "man/hcp-pack.5" },
       ["core/policy/tables.c"] = { "docs/policy.md", "man/hcp-policy.5" },
-      ["core/root/settings.c"] = { "docs/policy.md" },
+      ["core/root/settings.c"] = { "docs/policy.md", "man/hcp.yaml.5" },
     }
     for source, pages in pairs(tables) do
       local keys = 0
