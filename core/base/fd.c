@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,6 +30,13 @@ void ptr_free(void *pp)
 
 	memcpy(&p, pp, sizeof(p));
 	free(p);
+}
+
+bool fd_leaves_room(int fd)
+{
+	struct rlimit l;
+
+	return fd < 0 || (getrlimit(RLIMIT_NOFILE, &l) == 0 && (rlim_t)fd < l.rlim_cur / 2);
 }
 
 int fd_above_stdio(int fd)

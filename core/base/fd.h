@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/types.h>
 
@@ -34,6 +35,9 @@ int fd_write_fresh(int dirfd, const char *name, mode_t mode, const void *data, s
 /* The descriptor itself, or a copy of it above 2, so that a host that closed 0 to 2 loses
  * nothing. */
 int fd_above_stdio(int fd);
+/* Whether a descriptor (or -1, none) may be kept for later: half of those that the process may
+ * have stay free of such. */
+bool fd_leaves_room(int fd);
 
 /* An open file's name in /proc. The thread's, not the process's: a program whose first thread
  * has ended has no /proc/self/fd. */

@@ -256,6 +256,8 @@ static int make(struct box_host *h, const struct box_plan *plan, struct box_stag
 	pidfd = fd_above_stdio(pidfd);
 	fd_close(&theirs);
 	rc = receive(ours, plan, g);
+	if (!fd_leaves_room(g->mnt) || !fd_leaves_room(g->net) || !fd_leaves_room(g->user))
+		rc = -1;
 	if (h->landlock < LANDLOCK_SCOPES)
 		fd_close(&g->net);
 	remember(g);

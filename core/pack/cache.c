@@ -96,7 +96,7 @@ static bool is_worth_keeping(const struct pack *p, int64_t began)
 			newest = p->files[i].mark.ctime.tv_sec;
 		bytes += p->files[i].text ? p->files[i].size : 0;
 	}
-	return newest + SETTLE_SECONDS < began && bytes <= TEXT_MAX;
+	return newest + SETTLE_SECONDS < began && bytes <= TEXT_MAX && fd_leaves_room(p->fd);
 }
 
 /* A reference; NULL: there is none. */

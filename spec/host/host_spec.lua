@@ -54,6 +54,10 @@ for _, tier in ipairs { "strong", "light" } do
         w:policy(grants:format(tier, "/opt")) -- a stage has no places beneath /tmp, which is each run's own
         host "closes-stages"
       end)
+      it("with hardly any descriptors has as many for later runs as for the first", function()
+        w:policy(grants:format(tier, "/opt"))
+        host "little-room"
+      end)
     end
     it("that ignores SIGCHLD learns how programs ended", function() host "ignores-children" end)
     it("that reaps whatever it finds meets no child, and no SIGCHLD", function() host "reaps-all" end)

@@ -11,6 +11,7 @@
 #include <locale.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -353,6 +354,37 @@ static void few_descriptors(void)
 	expect("ls -x /proc/self/fd", "\"0  1  2  3\\n\""); /* the last is ls's own */
 }
 
+static bool says_hi(void)
+{
+	char text[512];
+	hcp_result *r = NULL;
+	bool yes;
+
+	snprintf(text, sizeof(text),
+		 "{\"pack_id\":\"life\",\"verb_key\":\"run\",\"args\":{\"mark\":\"%s\","
+		 "\"script\":\"echo hi\"}}",
+		 mark);
+	yes = hcp_exec(rt, NULL, hcp_str_from(text), &r) == HCP_OK && hcp_result_ok(r);
+	hcp_result_free(r);
+	return yes;
+}
+
+/* With as many descriptors as one run needs there is no less room for the next ones. */
+static void little_room(void)
+{
+	struct rlimit l;
+
+	sleep(4); /* until the pack has been as it is for a while */
+	getrlimit(RLIMIT_NOFILE, &l);
+	for (l.rlim_cur = 8; l.rlim_cur < 128; l.rlim_cur++) {
+		setrlimit(RLIMIT_NOFILE, &l);
+		if (says_hi())
+			break;
+	}
+	for (int i = 0; i < 8; i++)
+		expect("echo hi", "\"hi\\n\"");
+}
+
 /* What a library keeps open isn't a host's to close; one that does has no jail less for it. */
 static int each_stage(int instead)
 {
@@ -632,13 +664,21 @@ static void endless_output(void)
 static const struct {
 	const char *name;
 	void (*run)(void);
-} kinds[] = {{"brief-thread", brief_thread},         {"no-main-thread", no_main_thread},
-	     {"many-threads", many_threads},         {"big", big_host},
-	     {"ignores-children", ignores_children}, {"reaps-all", reaps_all},
-	     {"is-subreaper", is_subreaper},         {"has-alarms", has_alarms},
-	     {"blocks-signals", blocks_signals},     {"closed-stdio", closed_stdio},
-	     {"few-descriptors", few_descriptors},   {"closes-stages", closes_stages},
-	     {"three-hundred", three_hundred},       {"untouched", untouched},
+} kinds[] = {{"brief-thread", brief_thread},
+	     {"no-main-thread", no_main_thread},
+	     {"many-threads", many_threads},
+	     {"big", big_host},
+	     {"ignores-children", ignores_children},
+	     {"reaps-all", reaps_all},
+	     {"is-subreaper", is_subreaper},
+	     {"has-alarms", has_alarms},
+	     {"blocks-signals", blocks_signals},
+	     {"closed-stdio", closed_stdio},
+	     {"few-descriptors", few_descriptors},
+	     {"closes-stages", closes_stages},
+	     {"little-room", little_room},
+	     {"three-hundred", three_hundred},
+	     {"untouched", untouched},
 	     {"endless-output", endless_output}};
 
 int main(int argc, char **argv)

@@ -9,6 +9,7 @@
 
 #include "pack_folder.h"
 
+#include <sys/resource.h>
 #include <time.h>
 
 #define MANIFEST                                                                               \
@@ -217,6 +218,32 @@ static void not_settled(void **state)
 	end(&c);
 }
 
+/* A host may have few descriptors: what is kept takes none of the upper half. */
+static void no_room(void **state)
+{
+	struct rlimit before, few;
+	struct cached c;
+	int taken[40];
+
+	(void)state;
+	begin(&c);
+	folder_put(&c.f, "packs/demo/lib/a.lua", "return 2\n");
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = before;
+	few.rlim_cur = 64;
+	for (int i = 0; i < 40; i++)
+		taken[i] = dup(c.first->fd);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	pack_close(c.first);
+	c.first = get(&c);
+	assert_non_null(c.first);
+	expect_other(&c, false);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	for (int i = 0; i < 40; i++)
+		close(taken[i]);
+	end(&c);
+}
+
 /* A reading lives as long as somebody has it, whatever the cache holds meanwhile. */
 static void outlives_the_cache(void **state)
 {
@@ -276,7 +303,7 @@ int main(void)
 	    cmocka_unit_test(judged_again),       cmocka_unit_test(another_folder),
 	    cmocka_unit_test(an_earlier_folder),  cmocka_unit_test(a_lock_appears),
 	    cmocka_unit_test(not_settled),        cmocka_unit_test(outlives_the_cache),
-	    cmocka_unit_test(as_many_as_fit),
+	    cmocka_unit_test(as_many_as_fit),     cmocka_unit_test(no_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
