@@ -102,6 +102,8 @@ describe("the documents", function()
     ["README.md"] = { files = 4, commands = 7, packs = { "hi" }, policies = true },
     ["docs/pack.md"] = { files = 5, commands = 7, packs = { "notes" } },
     ["docs/author.md"] = { files = 1, commands = 12, packs = { "todo" } },
+    ["docs/operator.md"] = { files = 2, commands = 9 },
+    ["docs/agents.md"] = { files = 0, commands = 6, policies = true },
     ["docs/policy.md"] = { files = 4, commands = 8 },
     ["docs/envelope.md"] = { files = 0, commands = 6, policies = true },
     ["docs/adapters.md"] = { files = 5, commands = 4, packs = { "facts" } },
@@ -140,7 +142,7 @@ describe("the documents", function()
         if f.name:match("%.ya?ml$") then assert.equal("hcp: 1", f[1], path) end
       end
     end
-    assert.equal(11, lua)
+    assert.equal(12, lua)
   end)
 
   it("README.md shows what tools/demo runs", function()
