@@ -211,6 +211,7 @@ static const struct {
     {SCRIPT_ADAPTER, "return {run = function() return what end}", "\"saw \""},
     {SCRIPT_AUTH, "return function() return {id = what} end", "{\"id\":\"saw \"}"},
     {SCRIPT_GUARD, "return function() return false, what end", "saw "},
+    {SCRIPT_MINT, "return function() return nil, what end", "saw "},
 };
 #define ROLES (sizeof(roles) / sizeof(roles[0]))
 
@@ -223,7 +224,9 @@ static void run_role(struct script_pool *pool, size_t role, const char *front)
 	world_open(&w, roles[role].role);
 	w.files = shared;
 	w.call.pool = pool;
-	w.call.export = roles[role].role == SCRIPT_ADAPTER ? "run" : NULL;
+	w.call.export = roles[role].role == SCRIPT_ADAPTER ? "run"
+			: roles[role].role == SCRIPT_MINT  ? "mint"
+							   : NULL;
 	snprintf(source, sizeof(source), "local what = 'left'\n%s\n%s", front, roles[role].end);
 	world_run(&w, source);
 	assert_int_equal(w.rc, 0);
