@@ -12,6 +12,7 @@
 #define LIMIT_YAML_NODES     200000             /* nodes of a configuration file */
 #define LIMIT_LOCKFILE       (16 * 1024 * 1024) /* hcp.lock, bytes */
 #define LIMIT_SCRIPT         (1024 * 1024)      /* one Lua source, bytes */
+#define LIMIT_BATCH_RESULTS  (64L << 20)        /* bytes of all results of one exec_all */
 #define LIMIT_PACK_FILES     16384              /* files of a pack */
 #define LIMIT_PACK_BYTES     (256L << 20)       /* bytes of a pack that are digested */
 #define LIMIT_PACK_DEPTH     16                 /* folders of a pack beneath each other */

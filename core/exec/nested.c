@@ -79,15 +79,25 @@ hcp_status nested_exec(struct run *r, const char *pack_id, const char *verb_key,
 struct batch {
 	struct run *runs;
 	size_t count, next;
+	size_t held; /* bytes of results: all are held until the last run has ended */
 };
 
+static bool is_full(const struct batch *b)
+{
+	return __atomic_load_n(&b->held, __ATOMIC_RELAXED) > LIMIT_BATCH_RESULTS;
+}
+
+/* Once the script couldn't hold what there is, no further run begins. */
 static void *work(void *arg)
 {
 	struct batch *b = arg;
 	size_t i;
 
-	while ((i = __atomic_fetch_add(&b->next, 1, __ATOMIC_RELAXED)) < b->count)
+	while (!is_full(b) &&
+	       (i = __atomic_fetch_add(&b->next, 1, __ATOMIC_RELAXED)) < b->count) {
 		exec_run(&b->runs[i]);
+		__atomic_fetch_add(&b->held, b->runs[i].result.len, __ATOMIC_RELAXED);
+	}
 	return NULL;
 }
 
@@ -124,6 +134,9 @@ static int exec_all(void *user, size_t n, const char *const *pack_ids,
 		b.runs[i].alongside = true;
 	}
 	run_batch(&b, parent->alongside);
+	if (is_full(&b))
+		rc = hcp_fail(err, HCP_E_LIMIT, "exec_all: over %ldM of results together",
+			      LIMIT_BATCH_RESULTS >> 20);
 	for (size_t i = 0; i < n; i++) {
 		if (rc == 0)
 			rc = to_envelope(&b.runs[i], &envelopes[i], &lens[i], err);

@@ -93,6 +93,21 @@ describe("scripts", function()
     end)
   end)
 
+  it("ctx.exec_all begins no more commands once their results are more than a script could hold", function()
+    w:policy(grants .. "packs: { lua: { bins: [./bin/much] } }\n")
+    pack(w, {
+      all = "return function(_, ctx) local t = {} for i = 1, 40 do t[i] = {'much'} end return #ctx.exec_all(t) end",
+      ["bin/much"] = { "#!/bin/sh\nhead -c 8000000 /dev/zero | tr '\\0' x\n", "755" },
+    }, {
+      commands = { "  much: { summary: x, cli: [lua], wrap: { bin: ./bin/much, json_flag: [], result: text } }" },
+      policies = { "  much: {}" },
+    })
+    assert.equal("exec_all: over 64M of results together", w:exec("lua", "all").error)
+    local begun = 0
+    for _, record in ipairs(w:audit()) do begun = begun + (record.kind == "begin" and record.verb == "much" and 1 or 0) end
+    assert.is_true(begun >= 9 and begun < 9 + 8, begun)
+  end)
+
   describe("ctx.exec", function()
     it("can't invent a consent, and passes one that was given", function()
       pack(w, {
