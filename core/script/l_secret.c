@@ -48,7 +48,9 @@ struct secret **l_secret_reserve(lua_State *L)
 
 void l_secret_push(lua_State *L, struct secret *s)
 {
-	l_secret_keep(L, push_handle(L), secret_hold(s));
+	struct secret **handle = push_handle(L); /* may raise: nothing is held before */
+
+	l_secret_keep(L, handle, secret_hold(s));
 }
 
 struct secret *l_secret_at(lua_State *L, int index)
